@@ -1,6 +1,6 @@
 /**
- * The routes: which handler answers which path, after the cluster is found, the caller authenticated and memory for the
- * body reserved.
+ * The routes: which handler answers which path. Before a handler runs, the cluster is found, the caller is
+ * authenticated, and memory for the body is reserved.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -22,7 +22,7 @@ import { type AdmissionReview, readBody, type Received, tooLarge } from "./revie
 import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** An envelope with two objects of 3 MB, which is the API server's own limit for an object. */
+/** The maximum size of a review: an envelope with two objects of 3 MB, the API server's limit for an object. */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 
 interface Of {
@@ -101,7 +101,7 @@ export function createApp(
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c, c.env));
 
-  // Loaded with the first visit: an API server that waits for an answer never pays for the pages.
+  // Loads the pages at the first visit, so that no API server waits until they are loaded.
   let pages: ReturnType<typeof Pages.createPages> | undefined;
   const page = async (c: AppContext) => {
     const { createPages } = await import("./page/routes.ts");
@@ -161,7 +161,7 @@ function bearerOf(c: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 }
 
-/** Compares the token with every expected one, so that no token and a wrong token take the same time. */
+/** Compares the token with every expected token, so that a missing token takes as long as a wrong one. */
 async function isOneOf(expected: string | readonly string[], presented = ""): Promise<boolean> {
   return (await Promise.all([expected].flat().map((token) => timingSafeEqual(presented, token)))).includes(true);
 }

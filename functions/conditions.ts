@@ -1,6 +1,6 @@
 /**
- * Findings of full scans about Lifeboat itself in a cluster, for the conditions of the LifeboatConfiguration and the
- * log.
+ * Checks Lifeboat itself in a cluster during full scans. The conditions of the LifeboatConfiguration and the log show
+ * the findings.
  */
 import type { Action } from "../shared/kube/action.ts";
 import { type Client, named } from "../shared/kube/client.ts";
@@ -41,14 +41,15 @@ export async function keepConditions(target: Target): Promise<void> {
     const verdict = judgeCredential(credential, platform.now());
     const { ok, reason, message } = verdict;
     if (reason !== "Valid") target.log({ level: ok ? "warn" : "error", reason, message });
-    // Without valid credentials nothing can be read or written: the log, the metrics and /readyz report it.
+    // Without valid credentials Lifeboat can neither read nor write. The log, the metrics and /readyz report the
+    // rejected credentials.
     if (credential.rejected) return;
     const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     const settings = await settingsNow(target, cluster);
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // The webhook counts as called again only after the API server's next call.
+    // Forgets the API server's earlier calls. Only its next call proves that the webhook works again.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {
@@ -92,7 +93,7 @@ async function write(actions: readonly Action[], { platform: { now } }: Target, 
   for (const action of actions) await act(action, { cluster, now });
 }
 
-/** Reads the settings, or returns the last known ones. The tested permissions include the permission to read them. */
+/** Reads the settings, or returns the last known settings if Lifeboat cannot read them. */
 async function settingsNow(target: Target, cluster: Client): Promise<Settings> {
   const found = await orWhenUnread(target.settings(cluster), undefined);
   return found?.settings ?? target.state.settings.last(target.name) ?? DEFAULT_SETTINGS;
@@ -115,10 +116,7 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
   }
 }
 
-/**
- * Reads the webhook objects that make the API server call Lifeboat. An object that cannot be read is not reported as
- * wrong.
- */
+/** Reads the webhook objects that make the API server call Lifeboat. Leaves out an object that cannot be read. */
 export async function readWebhooks(
   { name: cluster, entry, platform }: Target,
   client: Client,
@@ -165,8 +163,8 @@ const ALWAYS = [
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
 /**
- * Returns the permissions that Lifeboat needs and does not have. It asks the API server, because trying a write could
- * perform it.
+ * Returns the permissions that Lifeboat needs but lacks. Asks the API server, because a test write could change an
+ * object.
  */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
   const needed = [

@@ -28,8 +28,8 @@ const DeletionReviewRequest = z.lazy(() =>
 );
 
 /**
- * The share of the API server's timeout for the decision. A late answer allows the deletion, and a busy process answers
- * late.
+ * The share of the API server's timeout in which Lifeboat decides. The rest is a reserve for busy processes, because a
+ * late answer allows the deletion.
  */
 const DECIDING_SHARE = 0.5;
 
@@ -50,7 +50,10 @@ export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
 
-/** Refuses a request that does not review a deletion, with "try again": the shipped webhook sends no such request. */
+/**
+ * Answers a review of a deletion. Refuses any other request with "try again"; the shipped webhook sends no such
+ * request.
+ */
 async function answerDeletion(
   c: Context,
   { arrived, body }: review.Received,
@@ -77,8 +80,8 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
 }
 
 /**
- * Seconds after which the requester tries again: by then Lifeboat has deleted the pod, and the requester finds it
- * terminating.
+ * Seconds after which the requester tries again. By that time Lifeboat has deleted the pod, so the requester finds a
+ * terminating pod.
  */
 const GONE_SECONDS = 1;
 
@@ -88,8 +91,8 @@ function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
 }
 
 /**
- * The time limit, in seconds, of each read that marking the VM does not depend on. A review spends at most three times
- * this limit on such reads.
+ * The time limit, in seconds, of each read whose failure does not prevent the marking of the VM. A review spends at
+ * most three times this limit on such reads.
  */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
@@ -114,8 +117,8 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
-    // The API server then acts as if Lifeboat were unavailable: its ValidatingAdmissionPolicies refuse or allow the
-    // deletion.
+    // If the review fails, the API server treats Lifeboat as unavailable. The ValidatingAdmissionPolicies of the guard
+    // then refuse or allow the deletion.
     target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;
@@ -123,8 +126,8 @@ async function rule(
 }
 
 /**
- * Records Events and continues the evacuation. After a refusal the VM has to move before the requester tries again.
- * After an allowed deletion the Evacuation may have to end.
+ * Records Events and reconciles the VMI. After a refusal the VM has to move; after an allowed deletion its Evacuation
+ * may have to end.
  */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations } = facts;

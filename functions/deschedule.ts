@@ -15,11 +15,14 @@ import { keyOf } from "../shared/kube/objects.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Fifty thousand pods are 200 pages, and each request for an evacuation takes three round trips. The Lease lasts longer
- * than a cycle.
+ * The time limit of a cycle, in seconds. A cycle may read 50,000 pods in 200 pages, and needs three round trips for
+ * each requested evacuation.
  */
 const CYCLE_SECONDS = 240;
-/** The part of a cycle for reading and requesting. The rest is for recording the outcome of the last request. */
+/**
+ * The share of a cycle for reading pods and requesting evacuations. The rest is for recording the outcome of the last
+ * request.
+ */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;
@@ -52,7 +55,7 @@ function queryFlag(c: Context, field: string): boolean {
 
 /** Runs a descheduling cycle if the cluster's interval has passed. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
-  // Whether a cycle is due is read within seconds: only the cycle itself may take minutes.
+  // The check whether a cycle is due has a limit of seconds. Only the cycle itself may take minutes.
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;

@@ -27,7 +27,7 @@ export interface Env {
   readonly [binding: string]: unknown;
 }
 
-/** Everything that is not pure. The caller passes it in, so that tests control time and network. */
+/** The effects of the platform: network, clock, timers, randomness and log. Tests replace them. */
 export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;
@@ -41,6 +41,6 @@ export interface Platform {
    * certificate.
    */
   readonly trust?: (caBundle: string) => CertificateFacts;
-  /** Writes one structured line. The line never has a token or the other side's body. */
+  /** Writes one structured line. The line contains no token and no body of a request or an answer. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

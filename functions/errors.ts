@@ -87,9 +87,7 @@ export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, 
   return new RejectionError("InternalError");
 }
 
-/**
- * Returns whether the caller disconnected before its body arrived (in Node). Failures of a cluster are ClusterErrors.
- */
+/** Returns whether the caller disconnected before its body arrived (in Node). */
 function isCutShort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
@@ -100,23 +98,25 @@ export function isCallersFault(error: unknown): boolean {
 }
 
 /**
- * Returns undefined if the error means that the cluster did not let Lifeboat read some data, so that the rest is still
- * shown. Throws any other error.
+ * Returns undefined for a failed read of the cluster, so that the other data is still shown. Throws any other error.
  */
 export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
 }
 
 /**
- * Returns no objects if the cluster does not serve the kind, as with manifests of an older version. Returns undefined
- * if the objects could not be read.
+ * Returns an empty list if the cluster does not serve the kind, for example with manifests of an older version. Returns
+ * undefined if the objects could not be read.
  */
 export function noneOrUnread(error: unknown): readonly never[] | undefined {
   const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;
   return isNotServed ? [] : unlessUnreadable(error);
 }
 
-/** Describes why something failed, as far as a caller may know. The text names a mistake in the configuration. */
+/**
+ * Describes a failure without details that the caller must not see. For a mistake in the configuration, the text names
+ * the field.
+ */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;
   if (!(error instanceof RejectionError)) return MESSAGES.unexpectedError;

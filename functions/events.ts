@@ -24,8 +24,8 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
 }
 
 /**
- * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. If the cluster refuses
- * something permanently, the relay need not do that: full scans try again.
+ * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. A permanent refusal needs
+ * no new delivery, because full scans try again.
  */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);

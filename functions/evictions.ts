@@ -44,7 +44,10 @@ const EvictionRequest = z.lazy(() =>
 );
 type EvictionRequest = z.output<typeof EvictionRequest>;
 
-/** The Eviction's own `dryRun` may be set even if the request's is not: the API server does not copy it. */
+/**
+ * Returns whether the eviction is a dry run. The Eviction may set `dryRun` in its deleteOptions although the request
+ * does not.
+ */
 function isDryRun({ dryRun, object }: EvictionRequest): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
 }
@@ -100,7 +103,7 @@ async function answer(
   try {
     const reviewOnce = () => {
       const deps = { cluster: reading, cached, settings, now };
-      // Reads live, because the cluster may have changed in between.
+      // Repeated reviews read from the API server instead of the cache, because the cluster may have changed.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
@@ -129,8 +132,8 @@ function render(uid: string, { facts, decision }: Review): review.AdmissionRevie
 }
 
 /**
- * Adds the refusal as a warning in a dry run. If several webhooks refuse, an API server shows only the first refusal,
- * which may be KubeVirt's.
+ * Adds the decision as a warning to the answer of a dry run. If several webhooks refuse, the API server shows only the
+ * first refusal, which may be KubeVirt's.
  */
 function withMessage({ response, ...answer }: review.AdmissionReview): review.AdmissionReview {
   const { status, warnings = [] } = response;
@@ -140,7 +143,7 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
 
 function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean): Posture {
   if (isBusy(error)) return "refuse";
-  // If the pod could not be read either, the malformed object is the pod: the pod is read first.
+  // If the pod is unknown, the malformed object is the pod itself, because Lifeboat reads the pod first.
   const isOdd = pod === undefined && error instanceof ClusterError && isOddObject(error.failure);
   return whenEvictionIsUndecided(isOdd ? "Odd" : pod, isForGood(error, hasFacts));
 }
@@ -159,8 +162,8 @@ export function refuseUnread(uid: string): review.AdmissionReview {
 }
 
 /**
- * Returns whether the reads failed permanently. A write that fails permanently does not change the decision: the answer
- * names the missing permission.
+ * Returns whether the reads failed permanently. Returns false if only a write failed, because the decision does not
+ * depend on writes.
  */
 function isForGood(error: unknown, hasFacts: boolean): boolean {
   if (hasFacts || !(error instanceof ClusterError)) return false;
@@ -168,8 +171,8 @@ function isForGood(error: unknown, hasFacts: boolean): boolean {
 }
 
 /**
- * Records that Lifeboat could not read the facts for a review. If the cluster does not answer, nothing can be written;
- * then every scrape of the metrics fails.
+ * Records that Lifeboat could not read the facts for a review. If the cluster does not answer, Lifeboat cannot write
+ * the record.
  */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
@@ -191,17 +194,20 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // Watches report later changes, and ticks act when a time has come.
+  // A review from the cache needs no full examination: watches and ticks cause later reconciles.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
   const isActed = decision.actions.some(({ verb }) => verb !== "AddRequester");
   if (evacuations.some(isActive)) return isActed || evacuations.some((e) => isDue(e, vmi, facts));
-  // A VM that may stay must not keep the budget of an earlier evacuation.
+  // If the VM may stay, the full examination removes the budget of its earlier evacuation.
   return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";
 }
 
-/** Returns the facts that the reconcile may use. Leaves out facts that were read before the mark was cancelled. */
+/**
+ * Returns the facts of the review that the reconcile may use. Returns none if the review removed the VM's mark, because
+ * the facts are then outdated.
+ */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};
   const { evacuations, migrations } = facts;

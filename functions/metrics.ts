@@ -44,7 +44,7 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
     const seen = await readAll(target, cluster);
     return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
-    // For an alert, the metrics that need no cluster are better than a failed scrape.
+    // With rejected credentials, answers with the metrics that need no cluster, so that an alert can use these metrics.
     const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
     if (credential?.rejected !== true) throw error;
     return answer({ credential });
@@ -79,16 +79,16 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
 }
 
 /**
- * Lets the scrape continue if the cluster has manifests of an older version, so that the kind is not served or may not
- * be read. Any other failure fails the scrape: otherwise an alert would end because a list could not be read.
+ * Returns undefined if the kind may not be read, and no objects if it is not served, as with older manifests. Any other
+ * failure fails the scrape, because an incomplete answer would end an alert.
  */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }
 
 /**
- * Reads the number of pod evacuations from the descheduling Lease. Undefined: the Lease may not be read without the
- * permissions of descheduling.
+ * Reads the number of pod evacuations from the descheduling Lease. Returns undefined if the Lease cannot be read, for
+ * example without the permissions of descheduling.
  */
 async function podEvacuationsBy(cluster: Client): Promise<number | undefined> {
   return await cycleLease(cluster).then(

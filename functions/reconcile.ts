@@ -29,9 +29,8 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit. One log line has the failures and the work for which there was no time. `fresh`:
- * reads the settings now. `held`: limits the memory of reads. `watched`: uses facts from watches. Full scans read
- * everything anew.
+ * Reconciles within a time limit, and logs failures and unfinished work in one line. `fresh`: reads the settings now.
+ * `held`: limits the memory of reads. `watched`: uses facts from watches; full scans do not set it.
  */
 export async function reconcileWithin(
   target: Target,
@@ -60,8 +59,8 @@ export async function reconcileWithin(
 }
 
 /**
- * Groups failures by kind, because ten thousand failures have few kinds. Each kind is logged once, with the first
- * failure as its example.
+ * Groups failures by kind, so that thousands of failures make few log lines. Each line has the first failure of its
+ * kind as an example.
  */
 class Failures {
   readonly #kinds = new Map<string, { times: number; readonly doing: string; readonly failure: Failure }>();
@@ -82,8 +81,8 @@ class Failures {
 const AFTER_ANSWER_SECONDS = 20;
 
 /**
- * Reconciles the VMI of a review, so that a drain's repeated evictions drive its evacuation. Never throws: the next
- * reconcile would have the same failure.
+ * Reconciles the VMI of a review, so that each repeated eviction of a drain advances the VMI's evacuation. Logs
+ * failures instead of throwing.
  */
 export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());
@@ -126,8 +125,8 @@ export async function scanAll(target: Target): Promise<Result> {
 }
 
 /**
- * Reconciles active Evacuations with settings that are read now, so that a gate takes effect within a minute. If
- * budgets have become necessary, because a webhook no longer fails closed, this tick creates them again.
+ * Reconciles active Evacuations with settings that are read now, so that a changed feature gate takes effect within a
+ * minute. Runs a full scan if budgets are needed but none exists.
  */
 export async function scanActive(target: Target): Promise<Result> {
   const cluster = target.connect(TICK_SECONDS);

@@ -123,7 +123,7 @@ export interface AdmissionReview {
 interface More {
   readonly warnings?: readonly string[];
   /**
-   * The delay before the requester should try again, in seconds. Only for deletions: clients that evict retry by
+   * Seconds after which the requester of a deletion should try again. Absent for evictions: clients retry by
    * themselves, and show the message only without this delay.
    */
   readonly retryAfterSeconds?: number | undefined;
@@ -186,8 +186,8 @@ const MOST_REVIEWS = 3;
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
-   * Why the VMI's Evacuations could not be listed. A further review would not find them either: the new Evacuation may
-   * have the name of an ended one.
+   * Why the VMI's Evacuations could not be listed. After such a failure the review is not repeated, because it could
+   * again choose the name of an ended Evacuation.
    */
   readonly failedRead?: Error | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Ticks, which a cron trigger sends every minute: which clusters a tick is for, and the work and the time limit of each
- * cluster.
+ * Ticks, which a cron trigger sends every minute. Chooses the clusters of a tick, and limits the work and the time for
+ * each cluster.
  */
 import * as z from "zod/mini";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
@@ -103,13 +103,14 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
-  // A cycle may take minutes, and the next tick comes in a minute.
+  // Hands over the descheduling cycle if possible, because the cycle may last longer than the minute until the next
+  // tick.
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
 /**
- * How long to wait before the next reconcile. Without a relay no event reports that a VM has left and that the next one
- * may leave.
+ * Milliseconds until the next reconcile of a draining node. Without a relay, no event reports that a VM has left and
+ * another VM may follow.
  */
 const STAY_MS = 5000;
 
@@ -123,8 +124,8 @@ async function stay(target: Target, until: number, surroundings: Surroundings): 
 }
 
 /**
- * Returns whether this tick is a full scan. Ticks are a minute apart, and every tenth tick of a cluster is a full scan,
- * at other minutes than for other clusters.
+ * Returns whether this tick is a full scan. Every tenth tick of a cluster is a full scan, and the cluster's name
+ * determines the minute.
  */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);
@@ -148,15 +149,15 @@ async function targetNamed(name: string, surroundings: Surroundings, seconds?: n
 }
 
 /**
- * Returns whether the API server answers. If it hangs, the tick loses only these few seconds: the settings may come
- * from memory, and would not show that it hangs.
+ * Returns whether the API server answers. A silent API server costs the tick only a few seconds. The last known
+ * settings do not count as an answer.
  */
 async function isAnswering(target: Target): Promise<boolean> {
   try {
     const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));
     if (silence !== undefined) throw silence;
   } catch (error) {
-    // A refusal is an answer, too: the request that is refused later reports it.
+    // A refused read proves that the API server answers. A later request reports the refusal.
     if (error instanceof ClusterError && !isSilence(error)) return true;
     target.logFailure(MESSAGES.scheduledTick, error);
     return false;

@@ -21,7 +21,7 @@ export interface IsolateState {
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
   readonly budget: MemoryBudget;
-  /** For the server's metrics. A Worker's processes have no lasting counters: its log has them. */
+  /** Counts reviews for the server's metrics. A Worker's processes do not last, so only its log records reviews. */
   readonly reviews: ReviewCounts;
 }
 
@@ -46,9 +46,12 @@ export interface Target {
    * reserves the memory of its reads.
    */
   connect(seconds: number, held?: Held): Client;
-  /** The client with reads that may be old. Undefined if nothing is watched. */
+  /** Returns a client whose reads may be slightly old. Undefined if the process watches nothing. */
   readonly cached: ((cluster: Client) => Client) | undefined;
-  /** The reads of watches, for decisions that ask for their facts. Undefined if nothing is watched. */
+  /**
+   * Answers reads from watched objects if possible, otherwise from the API server. Undefined if the process watches
+   * nothing.
+   */
   readonly watched: ((cluster: Client) => Reads) | undefined;
   /**
    * Returns the seconds that the cluster's share of a tick leaves, at most `seconds`. Without a share returns
@@ -57,7 +60,7 @@ export interface Target {
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
-  /** Logs a failure, or a defect: a failure for one cluster does not stop the others. */
+  /** Logs a failure or a defect instead of throwing, so that the work on other clusters continues. */
   logFailure(doing: string, error: unknown): void;
 }
 
@@ -65,7 +68,10 @@ export interface Surroundings {
   readonly env: Env;
   readonly platform: Platform;
   readonly state: IsolateState;
-  /** Returns whether a tick may reconcile a draining node again while there is time. Absent: it may not. */
+  /**
+   * Returns whether a tick may reconcile a draining node repeatedly in its remaining time. Absent: the tick reconciles
+   * the node once.
+   */
   readonly stays?: () => boolean;
   /** Takes over a descheduling cycle that lasts longer than the tick. Absent: the tick waits for the cycle. */
   readonly leave?: (cycle: Promise<void>) => void;
@@ -78,8 +84,8 @@ export interface Surroundings {
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
 /**
- * Returns the target for a cluster. `shareEnds`: when the cluster's share of a tick ends. Without it, only each request
- * has a time limit.
+ * Returns the target for a cluster. `shareEnds`: when the cluster's share of a tick ends. Without `shareEnds`, only
+ * single requests have a time limit.
  */
 export function targetOf(
   name: string,
@@ -127,7 +133,7 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
-  // In a cluster the text contains a token that changes: only the newest text is kept.
+  // Keeps only the newest text. In a cluster, the text contains a token that changes.
   if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;

@@ -184,7 +184,7 @@ interface Table<T> {
   /** The columns of the table. The first one names the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
-  /** The most rows that the table shows. It only counts the others. */
+  /** The maximum number of rows that the table shows. The table only counts further rows. */
   readonly most: number;
 }
 

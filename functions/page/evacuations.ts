@@ -21,9 +21,9 @@ import {
 
 interface PhaseWords {
   readonly mood: Tone;
-  /** The meaning of the phase, as a text that continues "the VM". */
+  /** The meaning of the phase, as the end of a sentence that starts with "the VM". */
   readonly means: string;
-  /** The change that is needed. Absent: none. */
+  /** Who can change the state, and how. Absent if no change is needed. */
   readonly remedy?: string;
 }
 
@@ -51,7 +51,10 @@ export function phaseBadge(phase: Phase | undefined, count?: number): Html {
   return badge(count === undefined ? phase : `${count} ${phase}`, PHASES[phase].mood);
 }
 
-/** Says who can change the state: by the reason of a Blocked Evacuation, otherwise by its phase. */
+/**
+ * Says who can change the state of an Evacuation. The text depends on the reason if the phase is Blocked, otherwise on
+ * the phase.
+ */
 export function whoCanChange({ status: { phase = "Pending", reason } }: EvacuationFacts): string | undefined {
   return phase === "Blocked" ? remedyOfBlocked(reason) : PHASES[phase].remedy;
 }
@@ -71,8 +74,8 @@ export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
 };
 
 /**
- * Phases that need attention, the most urgent first. All but the last need a person. In the last one Lifeboat tries
- * again, and may fail again.
+ * Phases that need attention, the most urgent first. In BackingOff Lifeboat tries again; all other phases need a
+ * person.
  */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternalController", "BackingOff"];
 
@@ -84,7 +87,7 @@ export interface Sorted {
 }
 
 /**
- * Sorts Evacuations by urgency. An abandoned Evacuation needs no person once its VM is evacuated again, or after
+ * Sorts Evacuations by urgency. An abandoned Evacuation needs no attention if its VM has a newer Evacuation, or after
  * `givenUpSeconds`.
  */
 export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Date, givenUpSeconds: number): Sorted {

@@ -91,8 +91,8 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
 }
 
 /**
- * Returns the message of the status. The status shows a change of the spec only after the next reconcile, up to a
- * minute later. `node`: undefined if it was not read.
+ * Returns a text about the present state. Describes changes of the spec at once, because the status shows them up to a
+ * minute later. `node`: undefined if the node was not read.
  */
 function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { phase, startTime, message = "Lifeboat has not read it yet" } = status;
@@ -103,8 +103,8 @@ function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | unde
       ? "A person has paused it. It has not started."
       : "A person has paused it: nothing new starts; running migrations continue.";
   }
-  // Lifeboat pauses a started NodeEvacuation only if its node is uncordoned. If the node is cordoned, a person had
-  // paused it and has resumed it.
+  // Lifeboat pauses a started NodeEvacuation only if its node was uncordoned. If the node is cordoned, a person paused
+  // the NodeEvacuation and later resumed it.
   const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);
   return isResumed ? "It was resumed, and continues within a minute." : isolated(sentence(message));
 }
@@ -119,7 +119,7 @@ export function currentOf(all: readonly NodeEvacuationFacts[], node: string): No
   return active.find(({ status }) => status.startTime !== undefined) ?? active.at(-1) ?? own.slice(0, 1).find(isOpen);
 }
 
-/** Returns a NodeEvacuation with the pause or the withdrawal of its RollingMaintenance. */
+/** Returns the NodeEvacuation as paused or withdrawn if its RollingMaintenance is paused or withdrawn. */
 export async function asPart(ne: NodeEvacuationFacts, client: Client): Promise<NodeEvacuationFacts> {
   if (ne.owner === undefined || hasEnded(ne)) return ne;
   return asPartOf(ne, (await client.list("rollingmaintenances").catch(noneOrUnread)) ?? []);

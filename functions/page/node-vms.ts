@@ -35,8 +35,8 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
 }
 
 /**
- * Returns the message for a VM. If the other nodes have no room, the message says that, because it is why the last
- * attempt failed.
+ * Returns the message for a VM. If the other nodes lack room, returns that reason, because it explains the last failed
+ * attempt.
  */
 function messageOf({ subject, row }: VmProgress): Html | "" {
   const { verdict, evacuation } = subject;

@@ -50,7 +50,7 @@ const MOST_GONE = 50;
 /** The flags of `kubectl drain` for the forecast: the defaults of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** The verdict on the whole drain, and when it was made. The pods behind it are not kept: there are thousands. */
+/** The verdict on the drain of a node, and the time of the verdict. Leaves out the thousands of pods that were read. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;

@@ -89,7 +89,10 @@ export interface NodeLine {
   readonly state: NodeState;
   readonly conditions: readonly Labelled[];
   readonly departures: Departures;
-  /** VMs that are still on the node. On a schedulable node, only VMs that an evacuation moves. */
+  /**
+   * The number of VMs that are still on the node. On a schedulable node, counts only VMs that an active Evacuation
+   * moves.
+   */
   readonly left: number;
   /** VMs that the drain in progress cannot move. */
   readonly blocked: number;

@@ -40,7 +40,7 @@ const HEADERS = {
   xFrameOptions: "DENY",
 };
 
-/** A ServiceAccount's token takes about 1 KB. An OIDC token with many groups takes a few. */
+/** A ServiceAccount's token has about 1 KB. An OIDC token with many groups has a few KB. */
 const LARGEST_FORM_BYTES = 16 * 1024;
 
 export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {
@@ -51,7 +51,7 @@ export function createPages(platform: Platform, state: IsolateState): HonoBase<{
     return await show(c, await read(visit, c), visit.visitor.name);
   };
 
-  /** Shows the fleet. A visitor with one cluster is redirected to its page. */
+  /** Shows the fleet. Redirects a visitor with one cluster to the page of that cluster. */
   const fleet = async (c: PageContext) => {
     const open = await openClusters(await cookieIn(c), around(c));
     const [first, ...others] = open.visits;
@@ -99,9 +99,8 @@ async function neverStored(c: PageContext, next: () => Promise<void>): Promise<v
 }
 
 /**
- * Rejects a form that another site sends, because it could sign a visitor in as somebody else. Every browser that keeps
- * `__Host-` cookies sends at least one of two headers with a POST: Origin or Sec-Fetch-Site. No page can set them. Behind
- * `kubectl port-forward` the origin is that of the forwarded port.
+ * Rejects a form that another site sends, because the form could sign a visitor in as somebody else. Every browser that
+ * keeps `__Host-` cookies sends Origin or Sec-Fetch-Site with a POST, and no page can set these headers.
  */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {

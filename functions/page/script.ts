@@ -48,7 +48,7 @@ const follow = (line) => {
     const answer = await fetch(line.dataset.path, { redirect: "manual", headers: { accept: "text/html" } }).catch(() => undefined);
     isSilent = answer === undefined || answer.status >= 500;
     if (isSilent) return tell();
-    // The visitor has to sign in again, or the page no longer exists: the server answers with the right page.
+    // If the visitor has to sign in again, or the page no longer exists, the reload shows the right page.
     if (!answer.ok) return location.reload();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     morphChildren(main, page.getElementById("main"));

@@ -1,7 +1,6 @@
 /**
- * The session: one cookie lists the clusters that a visitor has signed in to. The signing key is derived from existing
- * secrets, mostly the cluster's two tokens, so that there is no further secret to keep. Replacing one of the tokens
- * ends the sessions. A party that has only one of the two tokens cannot sign.
+ * The session: one cookie lists the clusters that a visitor has signed in to. The cluster's two tokens together sign
+ * its grant, so that a party with only one token cannot sign. Replacing a token ends the cluster's sessions.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -68,8 +67,8 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 }
 
 /**
- * Signs the cookie as a whole with the registry's key, if there is a registry. Only a cluster's entry can prove its
- * grant, and reading the entry costs a read of KV. The signature keeps strangers from causing such reads.
+ * Signs the whole cookie with the registry's key, if a registry exists. Without this signature strangers could cause
+ * reads of KV, because only a cluster's entry in KV can verify a grant.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
@@ -89,7 +88,10 @@ function registryKeys({ CLUSTER_REGISTRY, REGISTRY_KEY }: Env): readonly string[
   return isRead ? REGISTRY_KEY?.split(",").map((key) => key.trim()) : undefined;
 }
 
-/** Browsers silently drop a cookie whose name and value are longer. All of its characters are ASCII. */
+/**
+ * The maximum length of the cookie's value. Browsers silently drop a cookie with more than 4096 characters in name and
+ * value.
+ */
 const LONGEST = 4096 - COOKIE.length;
 
 export function isTooLong(cookie: string): boolean {
@@ -174,7 +176,7 @@ export interface Visit {
  * so that a stranger learns no names.
  */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
-  // A stranger may name any cluster, and each read costs a read of KV.
+  // Reads only an entry that the cookie names. Otherwise a stranger could cause a read of KV for any name.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)
     : undefined;

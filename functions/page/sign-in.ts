@@ -19,14 +19,14 @@ const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict"
 /** The audience of tokens for the page. The page rejects a token for the API server, and never forwards it. */
 const AUDIENCE = "lifeboat";
 /**
- * The length of a session. The API server is not asked again before its end, so a withdrawn permission takes effect
- * here only then.
+ * The length of a session, in seconds. Lifeboat asks the API server only when a session starts. A withdrawn permission
+ * takes effect when the session ends.
  */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
 /**
- * The most tokens that a process has reviewed at a time. A stranger can make Lifeboat send such reviews to the API
- * server, with Lifeboat's own account.
+ * The maximum number of token reviews in progress for a cluster. Without a limit, strangers could make Lifeboat send
+ * any number of reviews to the API server.
  */
 const MOST_REVIEWS = 20;
 
@@ -134,7 +134,10 @@ async function mayAll(rights: readonly Right[], user: ReviewedUser, cluster: Cli
   return (await Promise.all(rights.map((right) => isAllowed(user, right, cluster)))).every(Boolean);
 }
 
-/** Returns the only cluster, which the form need not name. Strangers do not learn the names of several clusters. */
+/**
+ * Returns the name of the only cluster, so that the form needs no field for it. Returns undefined for several clusters,
+ * whose names strangers must not learn.
+ */
 async function onlyCluster(surroundings: Surroundings): Promise<string | undefined> {
   const names = await clusterNames(surroundings);
   return names.length === 1 ? names[0] : undefined;

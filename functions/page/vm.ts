@@ -1,4 +1,4 @@
-/** The page of a VM: where it runs, what an eviction of it would get, what moves it, and its past evacuations. */
+/** The page of a VM: where it runs, how Lifeboat would answer an eviction, what moves it, and its past evacuations. */
 import { html } from "hono/html";
 import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
@@ -93,7 +93,7 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const { namespace, name } = key;
   const cluster = target.name;
   const now = target.platform.now();
-  // If there are several, the oldest continues. The others will soon be its duplicates.
+  // If several Evacuations are active, the oldest continues. The others soon end as its duplicates.
   const current = evacuations.toSorted(oldestFirst).find(isActive);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}

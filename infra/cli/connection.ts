@@ -29,7 +29,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
-  /** The time limit of requests starts when the client is created. */
+  /** Creates a client for each use, because the time limit of its requests starts at the creation. */
   const cluster = () =>
     createClient({
       endpoint,
@@ -40,7 +40,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   return {
     context,
     server,
-    /** The namespace: that of `-n`, otherwise that of the context, otherwise `default`. */
+    /** The namespace of `-n`, otherwise the namespace of the context, otherwise `default`. */
     namespace: options.namespace ?? config.getContextObject(context)?.namespace ?? "default",
     cluster,
     send: () => sender(endpoint, signal()),
@@ -61,7 +61,8 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     else config.loadFromFile(kubeconfig);
   } catch (cause) {
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
-    // After its first line the YAML parser quotes the text around the mistake, which may be a token.
+    // Shows only the first line of the parser's error. Later lines quote the text around the mistake, which may be a
+    // token.
     const [what = ""] = messageOf(cause).split("\n");
     throw new Failed(MESSAGES.kubeconfigUnread(file, printable(what)), { cause });
   }
@@ -83,9 +84,8 @@ function noCluster(context: string | undefined): string {
 const Status = z.object({ message: z.string() });
 
 /**
- * Returns a `fetch` that removes characters which control a terminal from every answer. It records the messages of
- * refusals: shared/kube drops them, because a Worker would pass them on to its caller, but here the person who asked
- * may see them.
+ * Returns a `fetch` that removes terminal control characters from every answer and records the messages of refusals.
+ * shared/kube drops these messages, because a Worker must not pass them to its caller.
  */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();

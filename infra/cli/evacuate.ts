@@ -181,7 +181,7 @@ function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }
 
-/** Returns whether Lifeboat has seen the request. A withdrawn Evacuation ends with the next reconcile. */
+/** Returns whether Lifeboat has reacted to the request. For a withdrawn Evacuation, only its end shows a reaction. */
 function isTakenUp({ spec, status }: EvacuationFacts): boolean {
   return status.phase !== undefined && spec.intent === "Evacuate";
 }

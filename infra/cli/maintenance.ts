@@ -44,7 +44,7 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
     );
 }
 
-/** Throws if a node is part of a paused RollingMaintenance: its pause applies to each of its nodes. */
+/** Throws if a NodeEvacuation belongs to a paused RollingMaintenance, because the pause applies to all of its nodes. */
 async function checkPartsOf({ nodeEvacuations, rolling }: Targets, connection: Connection): Promise<void> {
   const paused = (await allTargets(connection)).rolling.filter(({ spec }) => spec.progress === "Paused");
   for (const { name, owner } of nodeEvacuations) {

@@ -108,13 +108,13 @@ function nodeRow(one: NodeReport): readonly string[] {
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }
 
-/** Returns how many VMs are not listed. A full list has all guests that ended, and leaves out other VMs. */
+/** Returns how many VMs are not listed. A full list contains every VM whose guest ended, and omits other VMs. */
 function unlistedIn({ counts, virtualMachines }: NodeReport): number {
   const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
   return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;
 }
 
-/** Returns a row for each VM. VMs whose guests ended or that stayed come first. */
+/** Returns a row for each VM. VMs that have not moved come first. */
 function vmRows({ node, virtualMachines }: NodeReport): readonly (readonly string[])[] {
   const sorted = virtualMachines.toSorted((a, b) => Number(a.outcome === "Moved") - Number(b.outcome === "Moved"));
   return sorted.map(({ namespace, name, outcome = "Open", reason = "", targetNode = "", startTime, time }) => {

@@ -10,8 +10,8 @@ import { printable } from "./print.ts";
 const MOST = 3;
 
 /**
- * Returns at most three names, the nearest first: those that start alike, or differ in at most a third of their
- * characters.
+ * Returns at most three similar names, the nearest first. A similar name continues the typed name after a dot, or
+ * differs in at most a third of its characters.
  */
 export function similar(typed: string, known: readonly string[]): readonly string[] {
   const rated = known
@@ -44,7 +44,7 @@ export async function orVm({ namespace, name }: NamespacedName, { cluster }: Con
   return meant(similar(name, names));
 }
 
-/** Returns a sentence that follows another one, or nothing. */
+/** Returns a sentence that suggests the names, or an empty text without names. */
 export function meant(names: readonly string[]): string {
   return MESSAGES.orSimilar(names.map(printable));
 }

@@ -16,8 +16,8 @@ const ROLLING = /^(?:rollm|rollingmaintenances?(?:\.lifeboat\.dev)?)\//i;
 export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
 
 /**
- * Parses a word that names maintenance, and adds it to the words before. Repeated words count once. A word without a
- * kind is the name of a node, because a NodeEvacuation of that name may be about another node.
+ * Parses a word that names maintenance, and adds it to the earlier words without repetition. A word without a kind
+ * names a node, because a NodeEvacuation may have the name of a node that it does not drain.
  */
 export function targetWords(text: string, before: readonly string[]): readonly string[] {
   const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;
@@ -62,7 +62,7 @@ export async function targetsOf({ words, selector, isOver = false }: Asked, conn
     nodeEvacuations: [...new Set(found.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
     rolling: [...new Set(found.flatMap(({ rolling }) => rolling))],
   };
-  // If a selector selects many nodes, some may have no maintenance.
+  // A selector may also select nodes without maintenance, which is no error.
   const missing = found.findIndex(({ nodeEvacuations, rolling }) => nodeEvacuations.length + rolling.length === 0);
   const isNone = targets.nodeEvacuations.length + targets.rolling.length === 0;
   if (isNone || (selector === undefined && missing >= 0)) {

@@ -7,10 +7,10 @@ import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
 
-/** A time that depends on the present. `after`: a time of day means the next one after this (default: after now). */
+/** A time that depends on the present. `after`: a time of day is the next one after this time (default: now). */
 export type At = (now: Date, after?: Date) => Date;
 
-/** Parses what `--at` and `--until` take. */
+/** Parses the value of `--at` or `--until`. */
 export function timeOf(text: string): At {
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   if (hours !== undefined) return (now, after = now) => nextOf(Number(hours), Number(minutes), after);
@@ -46,7 +46,8 @@ export function timesOfOptions(
 }
 
 /**
- * Renders the start and the end in full, for a person to read before they agree. The end of several nodes ends no drain.
+ * Renders the start and the end in full, for a person to read before they agree. The end prevents new drains if there
+ * are several nodes, and does not end started drains.
  */
 export function timeLines({ notBefore, notAfter }: Times, now: Date, nodes = 1): readonly string[] {
   const end = nodes === 1 ? MESSAGES.isGivenUp : MESSAGES.noneStarts;

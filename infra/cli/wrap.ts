@@ -9,7 +9,10 @@ const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 /** Lines that are not wrapped: rows of a table, and commands to copy. */
 const KEPT = /\S {2,}\S|^\s*(?:[\w-]+(?: [\w-]+){0,4}: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
-/** Returns the lines of a text for a terminal of this width. Text that follows a mark is indented below it. */
+/**
+ * Returns the lines of a text for a terminal of this width. Further lines of a text that starts with a mark, such as
+ * `√`, are indented.
+ */
 export function wrapped(text: string, width: number): string {
   return text
     .split("\n")

@@ -7,8 +7,8 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 export interface ApiServer {
   readonly endpoint: Endpoint;
   /**
-   * Reads one page of a list. Watches take turns, so that the first lists of all kinds are not in memory at the same
-   * time.
+   * Reads one page of a list. Only one page is read at a time, so that the first lists of all kinds are not in memory
+   * together.
    */
   readPage(signal: AbortSignal): Send;
 }

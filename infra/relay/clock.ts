@@ -1,4 +1,4 @@
-/** Time for everything that waits: the real clock, or one that tests control. */
+/** The source of time for everything that waits: the system clock, or a clock that tests control. */
 export interface Clock {
   now(): Date;
   /** Runs `fn` once, after `ms` milliseconds. The returned function cancels the timer. */

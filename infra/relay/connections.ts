@@ -1,8 +1,8 @@
 /**
- * Limits connections: any pod can open one, and each takes memory. A caller that has not shown a valid token is a
- * stranger. Strangers get little time and few connections. Above the limit, the server closes strangers' connections
- * that are oldest and send nothing. A request that has arrived completely is answered first. So a stranger that sends
- * nothing, or never finishes, cannot lock out the API server.
+ * Limits connections, because any pod can open a connection and each connection takes memory. A stranger is a caller
+ * that has not shown a valid token. If there are too many strangers, the server closes the oldest of their connections
+ * that send nothing. A connection stays open if its request has arrived completely. A stranger that sends nothing, or
+ * never finishes a request, therefore cannot lock out the API server.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
@@ -13,13 +13,13 @@ const MOST_CONNECTIONS = 1024;
 /** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
 /**
- * The maximum number of strangers that have just connected. New connections of an API server count as strangers, too, and a drain
- * opens hundreds at once. Above this limit the oldest is closed at once.
+ * The maximum number of strangers at any time. New connections of an API server count as strangers, too, and a drain
+ * opens hundreds at once. Above this limit, the oldest connection is closed at once.
  */
 const MOST_NEW_STRANGERS = 768;
 /**
- * How often the server closes connections above `MOST_STRANGERS` that have sent nothing since the last check. A busy
- * server checks later, because it reads received data first.
+ * How often the server closes strangers' connections above `MOST_STRANGERS` that have sent nothing since the last
+ * check. On a busy server the check is late, because the server first reads received data.
  */
 const SILENCE_MS = 500;
 
@@ -44,20 +44,20 @@ interface Stranger {
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 export interface Connections {
-  /** The caller has shown a token: its connection stays open. */
+  /** Keeps a connection open, because its caller has shown a valid token. */
   trust(socket: Socket): void;
 }
 
 /**
- * How many requests a connection may have at a time. Every intended client waits for an answer before it sends the next
- * request, but the start of a second request may arrive early.
+ * The maximum number of unanswered requests on a connection. An intended client sends one request at a time, but its
+ * next request may arrive before the server has closed the last response.
  */
 const MOST_REQUESTS = 2;
 
 export function limitConnections(server: Server | TlsServer, answer: Answer): Connections {
   const strangers = new Map<string, Stranger>();
   server.maxConnections = MOST_CONNECTIONS;
-  // This runs before TLS, because an unfinished handshake takes memory, too.
+  // Counts a connection before its TLS handshake, because an unfinished handshake takes memory.
   server.on("connection", (socket: Socket) => {
     const name = nameOf(socket);
     strangers.set(name, { socket });
@@ -83,7 +83,7 @@ export function limitConnections(server: Server | TlsServer, answer: Answer): Co
   return { trust: (socket) => void strangers.delete(nameOf(socket)) };
 }
 
-/** Closes the oldest connections. A map keeps the order of insertion. */
+/** Closes at most `count` connections, the oldest first. The map keeps the order of insertion. */
 function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: Stranger) => boolean): void {
   let left = count;
   for (const [name, stranger] of strangers) {

@@ -13,8 +13,8 @@ export interface DeliveryOptions {
   readonly random: Random;
   readonly log: Log;
   /**
-   * How long to collect events before a delivery that is not full. If an object changes again in this time, only its
-   * last event is sent.
+   * How many milliseconds to collect events while the next batch is not full. If an object changes again in this time,
+   * only its last event is sent.
    */
   readonly gatherMs?: number;
   readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
@@ -27,7 +27,7 @@ export interface Delivery {
 
 /** The pauses after failures. They are short, because a disruption is over after about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
-/** The longest pause that the Worker may ask for. A longer one would outlast any disruption. */
+/** The maximum pause that the Worker may ask for. Any disruption is over before the end of a longer pause. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 export function startDelivery({
@@ -41,9 +41,9 @@ export function startDelivery({
 }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
-  /** Shortens the present pause between deliveries. */
+  /** Shortens the current pause after a failed delivery. */
   let wake: (() => void) | undefined;
-  /** How many deliveries failed in succession, and the most events of the next delivery. */
+  /** The number of successive failed deliveries, and the maximum number of events in the next delivery. */
   let [failures, limit] = [0, LARGEST_BATCH];
 
   const run = async () => {
@@ -77,7 +77,10 @@ export function startDelivery({
     }
   };
 
-  /** Halves the batch until the refused event is alone: one bad event must not delay the others. */
+  /**
+   * Halves the next batch after a refusal. Drops a refused event that is alone in its batch, so that the event does not
+   * delay others.
+   */
   const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
     if (events.length > 1) return log("warn", MESSAGES.refusedBatch, { status, reason });
@@ -91,7 +94,8 @@ export function startDelivery({
     { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
-    // The Worker answers, but fails: the batch is too large for it, or one of the objects is the cause.
+    // The Worker has answered with an error. Either the batch is too large for the Worker, or one of the objects is the
+    // cause.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
       if (events.length > 1) limit = halfOf(events);
@@ -102,7 +106,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, MESSAGES.notDelivered, details);
     const woken = new AbortController();
-    // New events are not delayed until the failed events are sent again.
+    // A new event ends the pause early, because the event need not wait for the retry of the failed events.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

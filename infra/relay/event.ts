@@ -4,8 +4,8 @@ import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
 /**
- * The two queues of events. An urgent event waits neither for routine events about ten thousand VMs after a restart,
- * nor for a slow answer to them.
+ * The two queues of events. An urgent event waits neither for the thousands of routine events after a restart, nor for
+ * a slow answer to routine events.
  */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];
@@ -37,7 +37,7 @@ export function noticeOf<Facts>(
 ): Noticed | undefined {
   const seen = now ?? before;
   if (seen === undefined) return undefined;
-  // An object with the same name and another UID is another object.
+  // Compares the UIDs, because a new object may have the name of a deleted object.
   const known = before?.metadata.uid === seen.metadata.uid ? before.facts : undefined;
   const [object, gone] = [seen.metadata, now === undefined];
   if (!gone && known !== undefined && JSON.stringify(known) === JSON.stringify(seen.facts)) return undefined;

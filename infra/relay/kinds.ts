@@ -85,7 +85,7 @@ export function identityIn(object: unknown): ObjectIdentity | undefined {
 
 export interface WatchedPod {
   readonly node: string | undefined;
-  /** The reason and time of a True `DisruptionTarget`. A pod may be disrupted a second time. */
+  /** The reason and time of a True `DisruptionTarget`. The time distinguishes a second disruption from the first. */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
   /** The pod's containers have ended, so that no guest runs in the pod any more. */
@@ -93,14 +93,17 @@ export interface WatchedPod {
 }
 
 /**
- * Returns whether a disruption is new: its condition has just become True or changed, or the deletion of its pod has
- * just started. The deletion of any other pod is no disruption.
+ * Returns whether a disruption is new: `DisruptionTarget` has just become True or changed, or the disrupted pod's
+ * deletion has just started. The deletion of a pod without `DisruptionTarget` is no disruption.
  */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
 }
 
-/** The kubelet sets this reason when the containers have ended. Unlike Events, conditions are not rate-limited. */
+/**
+ * A kubelet writes this reason into `DisruptionTarget` when the containers have ended. Rate limits may drop a kubelet's
+ * Events, but not its conditions.
+ */
 const KUBELET = "TerminationByKubelet";
 
 /** Returns whether a kubelet ended the pod. Ignores pods that ended before the relay started. */
@@ -150,7 +153,7 @@ export const WATCHED_BUDGETS = watchedKind({
   notice: () => undefined,
 });
 
-/** VMIs, with the fields on which Lifeboat decides. */
+/** VMIs, with the fields that Lifeboat's decisions depend on. */
 export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   name: "virtualmachineinstances",
   path: "/apis/kubevirt.io/v1/virtualmachineinstances",
@@ -206,10 +209,10 @@ export const EVACUATIONS = watchedKind({
     status: part({ phase: Text, observedRetryAt: Text }),
   },
   facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, cause }, status }) => {
-    // An ended Evacuation takes no requests.
+    // Ignores requests to an ended Evacuation.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
-    // Lifeboat does not know an Evacuation that a person has created. Without a cause, its cause is Operator.
+    // A person has created an Evacuation without a phase and with the cause Operator. Operator is the default cause.
     const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
@@ -220,11 +223,10 @@ export const EVACUATIONS = watchedKind({
   },
 });
 
-/** Changes by people: Lifeboat itself writes the status. */
 /** The conditions of a node, each with its status on a healthy node. An absent condition counts as healthy. */
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 
-/** Nodes. The relay reports changes of the taints and conditions that make VMs leave, and no heartbeats. */
+/** Nodes. The relay reports changes of the taints and conditions that make VMs leave, and ignores heartbeats. */
 export const NODES = watchedKind({
   name: "nodes",
   path: "/api/v1/nodes",

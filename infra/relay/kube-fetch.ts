@@ -1,4 +1,4 @@
-/** `fetch` with the credentials of a kubeconfig: those of a file, or of the pod's account. */
+/** `fetch` with the credentials of a kubeconfig file or of the pod's service account. */
 import { HttpMethod, IsomorphicFetchHttpLibrary, type KubeConfig, RequestContext } from "@kubernetes/client-node";
 import type { Fetch } from "../../shared/kube/transport.ts";
 
@@ -10,8 +10,9 @@ function setHeaders(request: RequestContext, headers: RequestInit["headers"]): v
 }
 
 /**
- * Returns a `fetch` with a kubeconfig's credentials. client-node makes a new connection pool for every request. Here
- * requests share one pool until a request fails, because the credentials or the cluster's CA may have changed.
+ * Returns a `fetch` with a kubeconfig's credentials. All requests share one connection pool, whereas client-node makes
+ * a new pool for every request. A failed request discards the pool, because the credentials or the cluster's CA may
+ * have changed.
  */
 export function kubeFetch(config: KubeConfig): Fetch {
   const library = new IsomorphicFetchHttpLibrary();
@@ -32,7 +33,7 @@ export function kubeFetch(config: KubeConfig): Fetch {
         throw error;
       });
     if (answer.httpStatusCode === 401) pool = undefined;
-    // Only one header of the API server's answer matters: its warnings.
+    // Copies only the API server's warnings, because no other header of the answer is needed.
     const { warning = "" } = answer.headers;
     return new Response(answer.body.stream(), { status: answer.httpStatusCode, headers: { warning } });
   };

@@ -1,4 +1,7 @@
-/** The kubelet's Events about pods that it ends: which the relay watches, and which it reports to the Worker. */
+/**
+ * Selects the Events with which kubelets end pods: the Events that the relay watches, and the Events that it reports to
+ * the Worker.
+ */
 import * as z from "zod/mini";
 import { Text } from "../../shared/kube/schemas/fields.ts";
 import { watchedKind, type Notice, type WatchedPod, type KeptObject, type WatchedKind } from "./kinds.ts";
@@ -7,15 +10,14 @@ export interface KubeletEventFacts {
   readonly pod: string;
   readonly podUid: string;
   readonly reason: string;
-  /** How often the kubelet reported the event, and when it last did. */
+  /** How often the kubelet has reported the Event. `at`: the time of the last report. */
   readonly count: number;
   readonly at: string | undefined;
 }
 
 /**
- * The names of pods of VMs. An Event does not have its pod's labels, so the name is checked first, to keep most other
- * Events out of memory. Later the pod's labels decide. The API server does not check which object an Event names: a
- * tenant's Event may have a name of 16 KB.
+ * The names of pods of VMs. Events do not have their pods' labels, so the name is checked first to keep most other
+ * Events out of memory. The pattern limits the length, because a tenant's Event may name an object with 16 KB.
  */
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
@@ -23,9 +25,9 @@ const LONGEST_UID = 128;
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * Returns the watched kinds of a kubelet's Events about pods that it ends. The kubelet does not ask the API server
- * before it ends a pod, and sets the pod's condition only afterwards. Each reason has its own watch, because field
- * selectors have no "or". Few Events have these reasons.
+ * Returns one watched kind for each reason with which a kubelet ends a pod, because field selectors have no "or". A
+ * kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards. Few Events have
+ * these reasons.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -61,8 +63,8 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 const STALE_MS = 10 * 60 * 1000;
 
 /**
- * Returns the event that a kubelet ends a pod. Returns undefined for a deleted pod: either the watch of pods reports
- * the pod, or its owner wants the deletion.
+ * Returns the notice that a kubelet ends a pod, or undefined if no notice is needed. A pod in deletion needs no notice:
+ * the watch of pods reports the pod, or the owner wants the deletion.
  */
 export function killingOf(
   event: KubeletEventFacts,

@@ -6,15 +6,15 @@ export interface Outbox {
   /** Adds an event. Returns false if it replaces a postponed event of the same object and type. */
   put(event: LifeboatEvent, now: Date): boolean;
   /**
-   * Returns the next events for one delivery. They stay in the outbox until they are settled. Postponed events follow
-   * when their time has come, or when no other event is left.
+   * Returns the events of the next delivery, which stay in the outbox until `settle`. Includes a postponed event only
+   * after its `until`, or if all events are postponed.
    */
   first(limit: number, now: Date): readonly LifeboatEvent[];
   /** Removes delivered or dropped events. If an object has changed since the delivery, its new event stays. */
   settle(events: readonly LifeboatEvent[]): void;
   /**
-   * Postpones failed events, so that the others do not wait. Postponed events are later delivered in halves, until the
-   * failing event is alone.
+   * Postpones failed events, so that other events do not wait. A later delivery with a postponed event has at most half
+   * as many events.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
   /** When the oldest event arrived. */
@@ -24,7 +24,9 @@ export interface Outbox {
 interface Waiting {
   readonly event: LifeboatEvent;
   readonly since: Date;
-  /** When this event arrived. `since` may be earlier: the time of an older event of the same object. */
+  /**
+   * The arrival time of `event`. `since` may be earlier: the arrival time of an older event that `event` has replaced.
+   */
   readonly newest: Date;
   readonly postponed?: { readonly until: Date; readonly most: number } | undefined;
 }
@@ -62,7 +64,7 @@ export function createOutbox(): Outbox {
     settle(events) {
       for (const event of events) {
         const entry = remove(event);
-        // The event goes to the end: an object that changes all the time must not delay the others.
+        // Moves the new event to the end, so that an object with constant changes does not delay other objects.
         if (entry !== undefined && entry.event !== event)
           waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: undefined });
       }

@@ -42,7 +42,7 @@ const FOLLOWING_MS = 10_000;
 
 /**
  * How long to collect events, in milliseconds. KubeVirt marks a VM, and creates and starts its migration, within a
- * moment: these changes become one status.
+ * moment. Lifeboat then writes one status for all of these changes.
  */
 const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 

@@ -8,8 +8,9 @@ import { reasonOf } from "./log.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * `accepted`: the Worker has the batch. `refused`: the batch has a defect. `unavailable`: the Worker does not answer
- * now. `misconfigured`: every delivery gets this answer until an administrator changes the configuration.
+ * `accepted`: the Worker has accepted the batch. `refused`: the batch is invalid or too large. `unavailable`: the
+ * Worker does not answer or has a temporary failure. `misconfigured`: every delivery fails until an administrator
+ * changes the configuration.
  */
 export const RESULTS = ["accepted", "refused", "unavailable", "misconfigured"] as const;
 export type DeliveryResult = (typeof RESULTS)[number];
@@ -38,8 +39,8 @@ export interface HttpOptions {
 const TIMEOUT_MS = 60_000;
 
 /**
- * The results of the Worker's status codes. Any other status below 500 is `misconfigured`: also redirects, and 200,
- * which only another server sends.
+ * The results of the Worker's status codes. Every other status below 500 is `misconfigured`, including redirects and
+ * 200, which the Worker never sends.
  */
 const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],

@@ -8,8 +8,8 @@ import { TextPicker } from "./text-picker.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The longest line that is parsed. The API server limits annotations to 256 KiB, and watched objects usually take a
- * tenth of that.
+ * The maximum length of a line that is parsed: the API server's limit for annotations. Watched objects usually take a
+ * tenth of this length.
  */
 export const LONGEST_LINE_BYTES = 256 * 1024;
 

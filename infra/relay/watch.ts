@@ -31,13 +31,13 @@ export interface Watched<Facts, View = never> {
   isCurrent(): boolean;
   get(namespace: string, name: string): KeptObject<Facts, View> | undefined;
   all(): Iterable<KeptObject<Facts, View>>;
-  /** Objects that are too large or malformed: only their identity is known. */
+  /** Returns the objects that are too large or malformed. Only the identities of these objects are known. */
   odd(): readonly ObjectIdentity[];
   isOdd(namespace: string, name: string): boolean;
   stop(): void;
 }
 
-/** The code if the API server no longer has the version to watch from. */
+/** The status code if the API server no longer has the resourceVersion from which the watch starts. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** The wait after a watch that ended without any event. */
@@ -57,7 +57,7 @@ export function startWatch<Facts, View>(
   const stopped = new AbortController();
   const { signal } = stopped;
   let [isSynced, isOpen] = [false, false];
-  /** The version to watch from. Undefined: the objects are listed first. */
+  /** The resourceVersion from which the next watch starts. If undefined, the objects are listed first. */
   let version: string | undefined;
 
   const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
@@ -134,9 +134,7 @@ export function startWatch<Facts, View>(
     version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };
 
-  /**
-   * Watches from this version, and resolves when the watch has ended. False: the watch was only silent for too long.
-   */
+  /** Watches from this version until the watch ends. Resolves to false if an open watch was silent for too long. */
   const watchFrom = async (resourceVersion: string): Promise<boolean> => {
     const silence = silenceAfter(SILENCE_MS);
     try {

@@ -14,8 +14,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 export type Capacity = Readonly<Record<string, string>>;
 
 /**
- * Creates a node. Resolves when pods and VMs can run on the node. `labels`: more labels. Labels that describe a CPU
- * replace those of the node's virt-handler.
+ * Creates a node, and resolves when pods and VMs can run on the node. `labels`: additional labels, which replace CPU
+ * labels from virt-handler.
  */
 export async function createNode(
   client: KubeClient,
@@ -58,7 +58,10 @@ export interface VirtualMachine {
   /** `host-model` (KubeVirt's default), or the name of a CPU model. */
   readonly cpuModel?: string;
   readonly architecture?: string;
-  /** The image of the VM's disk. A VM with an image has so many kubelet Events that the kubelet drops later Events. */
+  /**
+   * The image of the VM's disk. With an image, the kubelet creates so many Events for the VM that later Events are
+   * dropped.
+   */
   readonly image?: string;
 }
 

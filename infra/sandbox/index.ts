@@ -85,7 +85,7 @@ export {
 } from "./kubevirt/resources.ts";
 export { findCondition, isTrue, type Condition } from "./actors/conditions.ts";
 
-// Components of a cluster that can be started separately, and what they can do.
+// Functions and types of single components, such as the kubelet, the scheduler and virt-controller.
 export type { Actor } from "./actors/actor.ts";
 export { markDisruptionTarget } from "./actors/disruption-target.ts";
 export { asNode } from "./actors/kubelet.ts";
@@ -97,7 +97,7 @@ export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
 
-// Parts of an API server, for other API servers and for benchmarks.
+// Parts of an API server, for use in other API servers and in benchmarks.
 export { startApiServer } from "./apiserver/server.ts";
 export { applyJsonPatch, readJsonPatch } from "./apiserver/patch/json.ts";
 export { applyMergePatch } from "./apiserver/patch/merge.ts";

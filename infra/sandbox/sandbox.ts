@@ -113,7 +113,7 @@ export interface Sandbox {
   stop(): Promise<void>;
 }
 
-/** Options of migrations with a real control plane, in which the back-off of virt-controller cannot be set. */
+/** Options of migrations. A real control plane does not let a test set virt-controller's back-off. */
 type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
 
 export interface SimulatedSandbox extends Sandbox {

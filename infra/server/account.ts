@@ -1,7 +1,6 @@
 /**
- * The pod's own service account: the API server's address and the credentials. The kubelet replaces the token before it
- * expires, and the CA when the cluster gets a new one. Both files are read again at each use, which takes microseconds,
- * so that no replica sends an expired token.
+ * The pod's own service account: the API server's address and the credentials. Reads token and CA from their files at
+ * each use, because the kubelet replaces both files.
  */
 import { readFileSync } from "node:fs";
 import { setDefaultCACertificates } from "node:tls";
@@ -29,9 +28,9 @@ export function podAccount(root: string): Account {
     server,
     kubeConfig,
     token() {
-      // The file has two CAs while the cluster replaces one by the other.
+      // While the cluster replaces its CA, the file contains the old and the new CA.
       const authority = read("ca.crt");
-      // The server calls only its API server, and trusts no other CA.
+      // The process trusts only this CA, because it calls only the API server.
       if (authority !== trusted)
         setDefaultCACertificates(authority.split(/(?<=-----END CERTIFICATE-----)\s+/).filter(Boolean));
       trusted = authority;

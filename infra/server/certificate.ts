@@ -37,7 +37,10 @@ export function pemOf(caBundle = ""): string {
   return Buffer.from(caBundle, "base64").toString();
 }
 
-/** Compares a certificate (PEM) with a caBundle. Certificates of its CAs may follow in the same text. */
+/**
+ * Returns whether a caBundle trusts a certificate (PEM), and the validity of the chain. `certPem` may also contain the
+ * certificates of CAs.
+ */
 export function trustIn(caBundle: string, certPem: string): CertificateFacts {
   const [leaf, ...authorities] = certificatesIn(certPem);
   if (leaf === undefined) return { trusted: false, chain: [] };

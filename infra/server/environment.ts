@@ -17,7 +17,7 @@ const Variables = z.pipe(
     PORT: z._default(Port, 8080),
     /** The API server's address, which Kubernetes sets in every pod. */
     KUBERNETES_SERVICE_HOST: z.string(MESSAGES.notInPod),
-    /** The root of the pod's file system. It differs only for a process that stands for a pod in a test. */
+    /** The root of the pod's file system. Tests set it, to run the server as a process outside of a pod. */
     POD_ROOT: z._default(z.string(), ""),
   }),
   z.transform((env) => ({

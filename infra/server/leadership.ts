@@ -1,7 +1,7 @@
 /**
- * Decides which replica acts on ticks: the holder of a Lease. The Lease only saves requests: nothing goes wrong if
- * several replicas act at the same time. As in client-go, another replica's Lease has expired if it has not changed for
- * its duration, by this replica's clock.
+ * Chooses the replica that acts on ticks: the holder of a Lease. The Lease only saves requests: several replicas may
+ * act at the same time without harm. As in client-go, a replica considers another replica's Lease expired if the Lease
+ * has not changed for its duration.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -24,7 +24,7 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   /** Until when this replica holds the Lease. */
   #until = 0;
-  /** The Lease as last seen, and since when. */
+  /** The Lease's last version, and when this replica first read it. */
   #seen: { readonly resourceVersion: string | undefined; readonly at: number } | undefined;
 
   constructor(options: LeadershipOptions) {
@@ -57,8 +57,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica counts the duration from before the request, and the others from when they see the Lease. So they //
-    // never consider it expired while this replica acts.
+    // This replica counts the Lease's duration from before the request, and the other replicas from when they read the
+    // Lease. So no other replica considers the Lease expired while this replica acts.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

@@ -55,8 +55,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     const response = await ask(incoming.headers["content-length"] === undefined ? standard(request) : request);
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
-    // The header is decided when the answer is sent, not when the review arrives: otherwise a connection could stay
-    // open.
+    // The header is set when the answer is sent, because the server may start to turn clients away during the review.
     if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };

@@ -1,4 +1,7 @@
-/** All messages of the server in the cluster, in log lines and at its start: what is missing, and what makes it. */
+/**
+ * All messages of the server in the cluster, in log lines and at its start: what is missing, and which command creates
+ * it.
+ */
 const HINT = "run lifeboat install, which creates it";
 
 export const SERVER_MESSAGES = {

@@ -33,7 +33,7 @@ export const ServerSecret = kind(
 
 export interface Identity {
   readonly pair: Pair;
-  /** The tokens of the webhooks. Each is accepted, and the webhooks use the first. */
+  /** The tokens that the endpoints of the webhooks accept. The webhooks send the first token. */
   readonly webhookToken: Tokens;
   readonly operatorToken: Tokens;
 }

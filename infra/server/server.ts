@@ -40,11 +40,11 @@ export interface Server {
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
-/** The cycle is not awaited: it ends by itself and reports its own failures. */
+/** Does not wait for the descheduling cycle, which ends by itself and reports its own failures. */
 const leave = (): void => undefined;
 /**
- * How long the server still accepts reviews after it is no longer ready, in milliseconds: by then every node has learnt
- * that it is not ready.
+ * How long the server still accepts reviews after its readiness has ended, in milliseconds. In this time every node
+ * learns that the server is not ready.
  */
 const LEAVING_MS = 5_000;
 

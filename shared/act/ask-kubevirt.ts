@@ -38,7 +38,9 @@ async function findLauncher({ namespace, uid, nodeName }: VmiFacts, cluster: Cli
   return pods.find((pod) => pod.nodeName === nodeName && !isFinal(pod))?.name;
 }
 
-/** Removes label and annotation, and has KubeVirt remove the mark, unless another mark has replaced it. */
+/**
+ * Removes Lifeboat's label and KubeVirt's annotation, and then the mark through virt-api. Does not remove a newer mark.
+ */
 export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
   const body = manifests.unlabel(vmi);
   if (body.length > 0) {
@@ -53,10 +55,7 @@ export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Prom
   return evacuationNodeName === undefined ? "Done" : await cancel(vmi, evacuationNodeName, cluster);
 }
 
-/**
- * Sends its own request to virt-api, because `virtctl evacuate-cancel` fails in some versions
- * (VERSIONS.evacuateCancel).
- */
+/** Calls virt-api directly, because `virtctl evacuate-cancel` fails in some versions (VERSIONS.evacuateCancel). */
 async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client): Promise<ActResult> {
   const answer = await cluster.update(vmi, "evacuate/cancel", { evacuationNodeName }, { expect: [400, 401, 500] });
   const { code, request } = answer;

@@ -22,7 +22,7 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
-/** The share of the list by which the start moves each minute. The golden ratio spreads the starts evenly. */
+/** The fraction of the list by which the first item moves each minute. The golden ratio spreads the starts evenly. */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
 /**

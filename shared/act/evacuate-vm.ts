@@ -25,7 +25,7 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // A cancelled evacuation ends at the next reconcile, whose cleanup would also cancel a new evacuation.
+  // The next reconcile ends a cancelled evacuation, and its cleanup would also cancel a new evacuation.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
@@ -85,7 +85,7 @@ async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Obse
   return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
 }
 
-/** Asks for an `Evacuation` to be cancelled. Conflict: it was deleted. */
+/** Cancels an `Evacuation` at the next reconcile. Conflict: the Evacuation was deleted. */
 export async function withdrawEvacuation(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
   return meaningOf(answer, { 404: "Conflict" } as const);

@@ -144,7 +144,7 @@ async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
 /**
- * Restarts or stops a VM. Just before the request, the rule reads all facts again, because KubeVirt's request has no
+ * Restarts or stops a VM. Reads all facts again just before the request, because KubeVirt's request has no
  * precondition.
  */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
@@ -171,8 +171,8 @@ async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client):
 }
 
 /**
- * The meanings of KubeVirt's codes for a start. 500 has none: virt-api answers every failed patch with 500, for example
- * if a webhook of another product does not answer.
+ * The meanings of KubeVirt's codes for a start. 500 has no meaning here, because virt-api answers every failed patch
+ * with 500, for example after a webhook's timeout.
  */
 const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
 

@@ -1,6 +1,6 @@
 /**
- * Performs actions in their order, for an answer and for a reconcile: the requests of each action, and the meaning of
- * each response.
+ * Performs the actions of an answer or a reconcile in order: sends each action's requests, and interprets the
+ * responses.
  */
 import * as z from "zod/mini";
 import { type Action, type ActionOf, isOptional } from "../kube/action.ts";
@@ -24,17 +24,17 @@ export type ActResult = "Done" | "Conflict" | "Refused";
 export interface Performing {
   readonly cluster: Client;
   readonly now: () => Date;
-  /** Called with each failure, also with one that does not stop the remaining actions. */
+  /** Called with each failure, including failures that do not stop the remaining actions. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
-  /**
-   * Returns a client with a shorter time limit, for actions that do not affect whether the VM is marked. Absent:
-   * `cluster` is used.
-   */
+  /** Returns a client with a shorter time limit, for optional actions. Undefined: optional actions use `cluster`. */
   readonly besides?: () => Client;
 }
 
 export interface Performed {
-  /** `Refused`: permanently, also by a quota, a policy or a missing permission. `Failed`: temporarily. */
+  /**
+   * `Refused`: the failure is permanent, for example a quota, a policy or a missing permission. `Failed`: the failure
+   * is temporary.
+   */
   readonly outcome: ActResult | "Failed";
   readonly failure?: ClusterError | undefined;
   readonly created?: EvacuationFacts;
@@ -42,9 +42,9 @@ export interface Performed {
 }
 
 /**
- * Performs actions in their order, up to the first failure of an action that is not optional. The Evacuation is created
- * first, together with budgets. If a reconcile found a mark without an Evacuation, it would create one with another
- * cause and without a deadline.
+ * Performs actions in order, up to the first failure of an action that is not optional. Creates the Evacuation and
+ * budgets first: for a mark without an Evacuation, a reconcile would create an Evacuation of another cause without a
+ * deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -59,8 +59,8 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // If the Evacuation could not be created, Lifeboat only sets or removes the mark: nothing would remove the label
-  // later.
+  // Without the Evacuation, nothing would remove Lifeboat's label later. So only actions that set or remove the mark
+  // are performed.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
@@ -89,7 +89,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // The status now contains KubeVirt's refusal. `Conflict` makes another reconcile react to it.
+  // The status now says that KubeVirt refused the migration. `Conflict` causes a reconcile that reacts to this status.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 

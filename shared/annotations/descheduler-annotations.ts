@@ -29,7 +29,7 @@ export const EVICTION_IN_PROGRESS = {
   Other:       { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Completed:   { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Terminating: { Marked: "leave",  Stale: "leave",  Unmarked: "leave"  },
-  // An outdated annotation stays while the VMI has any mark, because KubeVirt keeps it.
+  // If the mark names a former node, the guest's pod keeps its annotation, because KubeVirt keeps it too.
 } as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "leave">>;
 
 export interface AnnotationWorld extends Moment {
@@ -40,8 +40,8 @@ export interface AnnotationWorld extends Moment {
 }
 
 /**
- * When the gate is switched on, every pod of a cluster needs a patch. The limit keeps evacuations from waiting for all
- * of them.
+ * The maximum number of patches in a plan. When the gate is switched on, every launcher pod of the cluster needs a
+ * patch, and evacuations must not wait for all these patches.
  */
 export const MOST_PATCHES = 1000;
 
@@ -69,8 +69,8 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
 }
 
 /**
- * `since`: when KubeVirt's time to annotate the pod started, in milliseconds since the epoch. Absent: unknown; the time
- * is then over.
+ * Returns the annotations that the pod should have. `since`: when KubeVirt's time to add the annotation started, in
+ * milliseconds since the epoch. Undefined: Lifeboat adds the annotation at once.
  */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);

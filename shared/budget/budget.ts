@@ -109,8 +109,8 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Garbage collection deletes a budget whose VMI is gone. Lifeboat leaves it alone, because the VMI may have been //
-  // created after these reads.
+  // Lifeboat does not delete a budget that a VMI owns, because the VMI may be newer than these reads. Garbage
+  // collection deletes the budget of a VMI that is gone.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);

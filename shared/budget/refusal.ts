@@ -50,7 +50,7 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
     : { reason: "BudgetOfController", message: MESSAGES.ofController(budget, controller, why) };
 }
 
-/** Owners that do not create budgets for their pods: people do. */
+/** Kinds of owners whose controllers create no budgets. People create the budgets for such pods. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   "ReplicaSet",
   "ReplicationController",
@@ -82,13 +82,13 @@ function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, 
 /** A launcher pod whose VM Lifeboat wants to restart or stop. */
 export interface Ending {
   readonly pod: PodFacts;
-  /** Whether the VM runs again afterwards. If it does not, its budget allows one disruption less for other pods. */
+  /** Whether the VM runs again afterwards. A VM that stays off uses up one allowed disruption of its pod's budget. */
   readonly isBack: boolean;
 }
 
 /**
- * Returns why VMs are not restarted or stopped, by the UIDs of their pods: a budget refuses their evictions. A budget
- * that a VMI owns is ignored, because it protects only against evictions.
+ * Returns the refusals of budgets that keep VMs from a restart or a stop, by the UIDs of the VMs' pods. Ignores budgets
+ * that a VMI owns, because they protect only against evictions.
  */
 export function keptByBudgets(
   ending: readonly Ending[],

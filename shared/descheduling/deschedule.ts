@@ -17,7 +17,10 @@ import { interpretAnswer, type Requests } from "./cycle/request.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
-/** Longer than a cycle runs, plus a minute for clocks that differ. A cycle takes the Lease once and never renews it. */
+/**
+ * Exceeds the duration of a cycle by at least a minute, because clocks differ. A cycle takes the Lease once and never
+ * renews it.
+ */
 export const LEASE_SECONDS = 300;
 
 export interface DeschedulingDeps {
@@ -79,8 +82,8 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
 }
 
 /**
- * Reads Evacuations first: the read before each request finds those that start later. VMIs are read after the pods, so
- * that a launcher pod whose VMI is not listed has really lost it.
+ * Reads Evacuations first, because each request later reads the VM's newer Evacuations. Reads VMIs after the pods, so
+ * that a launcher pod without a listed VMI has really lost its VMI.
  */
 async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await readActiveEvacuations(cluster);

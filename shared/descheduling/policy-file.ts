@@ -156,7 +156,7 @@ function problemOf(name: string, point: Point, names: readonly unknown[]): strin
   return name === DEFAULT_EVICTOR || names.includes(name) ? undefined : MESSAGES.notConfigured(name);
 }
 
-/** The answers of KubeVirt and of Lifeboat start with this. */
+/** The first words of KubeVirt's and Lifeboat's answers to evictions of VM pods. */
 const PREFIXES = ["Eviction triggered"];
 
 const PolicyFile = z.lazy(() =>

@@ -11,8 +11,8 @@ import { isWorkloadUpdate } from "./migration-cause.ts";
 import type { EvacuationCase, Next } from "./world.ts";
 
 /**
- * Returns the cause to annotate. Returns undefined for a migration that a person or an external controller created:
- * they know why.
+ * Returns the cause to annotate. Returns undefined for a migration that a person or an external controller created,
+ * because its creator knows the cause.
  */
 function causeOf(migration: MigrationFacts, { e }: EvacuationCase): MigrationCause | undefined {
   if (isWorkloadUpdate(migration)) return "WorkloadUpdate";

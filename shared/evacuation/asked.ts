@@ -1,7 +1,7 @@
 /**
- * Asks KubeVirt to restart or stop a VM that cannot move, because a NodeEvacuation says so. Each row names a possible
- * change and Lifeboat's reaction; the first row that applies is used. Lifeboat writes the phase with the VMI's UID
- * before it asks KubeVirt.
+ * Asks KubeVirt to restart or stop a VM that cannot move, on behalf of a NodeEvacuation. Each row names a possible
+ * change and Lifeboat's reaction; the first row that applies is used. Lifeboat writes phase and VMI UID to the status
+ * before it sends the request.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -88,8 +88,8 @@ export const ASKED_ROWS: readonly AskedRow[] = [
 ];
 
 /**
- * Returns whether the VM has migrated. A migration may win against a request that was sent. A VMI with another UID is a
- * restart, not a move.
+ * Returns whether the VM has migrated, which may happen even after the request was sent. A VMI with another UID shows a
+ * restart, and not a migration.
  */
 function hasMigrated({ f }: RequestCase): boolean {
   if (f === undefined) return false;
@@ -110,8 +110,8 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
 }
 
 /**
- * Prepares a request. The status is written before the request is sent: otherwise another process would take a running
- * request for a lost one.
+ * Prepares a request. The status is written before the request is sent: otherwise another process would consider the
+ * running request lost.
  */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };

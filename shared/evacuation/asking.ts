@@ -1,6 +1,6 @@
 /**
- * The facts behind a request to KubeVirt to restart, stop or start a VM. The rules read them; Lifeboat reads them again
- * just before the request.
+ * The facts that the rules need for a request to KubeVirt to restart, stop or start a VM. Lifeboat reads the facts
+ * again just before the request.
  */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";

@@ -97,9 +97,9 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
 }
 
 /**
- * Returns a migration of this evacuation that succeeded: the VM has moved, even if the VMI does not show it yet or the
- * VM has come back. The source node is compared because times are whole seconds: the migration that brought the VM to
- * this node may be as old as the Evacuation.
+ * Returns a migration of this evacuation that succeeded, even if the VMI does not show the move yet or the VM has come
+ * back. Compares source nodes: an earlier migration to this node may have been created in the same second as the
+ * Evacuation.
  */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
@@ -217,7 +217,10 @@ export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 
-/** Returns whether a reconcile may have something to write, because the VMI changed or a time has passed. */
+/**
+ * Returns whether a reconcile may have something to write: a person asked for a change, the VMI changed, or a waiting
+ * time is over.
+ */
 export function isDue(e: EvacuationFacts, vmi: VmiFacts, moment: Moment): boolean {
   if (!isActive(e)) return isToBeReleased(e);
   const { phase, sourceNode, conditions } = e.status;

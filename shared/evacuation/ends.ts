@@ -125,8 +125,8 @@ export function ended(message: string): Next {
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const message = MESSAGES.moved(e.status.sourceNode, targetNode);
-  // If no migration of this Evacuation has succeeded, the VMI names the last one: its end may not be written yet, or it
-  // may be older than this Evacuation.
+  // Without a successful migration of this Evacuation, the VMI's last migration is used. The success of that migration
+  // may not be written yet, or the migration may be older than this Evacuation.
   const isLast = ({ uid, phase }: MigrationFacts) => uid === vmi.lastMigration?.uid && phase !== "Failed";
   const migration = attempts.succeeded(f) ?? migrations.find(isLast);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };
@@ -175,14 +175,16 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/** Ends an Evacuation. The next reconcile cleans up, because it knows the end and what started since. */
+/**
+ * Ends an Evacuation. Leaves the cleanup to the next reconcile, which reads the written end and all newer Evacuations.
+ */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
 
 /**
- * Returns whether Lifeboat may delete the migration: it is KubeVirt's for the mark, or Lifeboat's. People and external
- * controllers delete their own.
+ * Returns whether Lifeboat may delete the migration: KubeVirt created it for the mark, or Lifeboat created it. People
+ * and external controllers delete their own migrations.
  */
 function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);

@@ -1,6 +1,6 @@
 /**
- * Which pod an `Evacuation` is about, and its name. The name is made from the pod and a counter, so that two processes
- * that start the same Evacuation create one object.
+ * The pod and the name of an `Evacuation`. The name depends only on the pod and a counter, so that two processes create
+ * the same object.
  */
 import type { NewEvacuation } from "../kube/action.ts";
 import {
@@ -37,8 +37,8 @@ export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName
 }
 
 /**
- * Returns whether the Evacuation is about the pod in which the guest runs now. If the Evacuation names no pod, its
- * source node is compared.
+ * Returns whether the Evacuation is about the pod in which the guest runs now. If either pod is unknown, compares the
+ * source node with the VMI's node.
  */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
@@ -100,8 +100,8 @@ export interface EvacuationOrigin {
 }
 
 /**
- * Makes an Evacuation. It inherits attempts and back-off of the former Evacuation, unless it has a deadline or a person
- * asks for it.
+ * Makes an Evacuation, which inherits attempts and back-off of the former Evacuation. An Evacuation with a deadline, or
+ * for a person's request, inherits nothing.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -120,8 +120,8 @@ export function newEvacuation(
 }
 
 /**
- * Returns whether the Evacuation names no requester. This happens if KubeVirt's webhook marked the VM, and another
- * process saw the mark before this review.
+ * Returns whether the Evacuation names no requester. This happens if another process saw KubeVirt's mark before
+ * Lifeboat reviewed the eviction.
  */
 export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
@@ -135,7 +135,10 @@ export function withRequester({ namespace, name, spec }: EvacuationFacts, reques
   return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
-/** Limits inherited attempts to what the CRD allows: a drain of several days fails more often. */
+/**
+ * Returns the attempts and back-off to inherit. During a drain of several days, a VM may fail more often than the CRD
+ * allows.
+ */
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
   return {
     attempts: Math.min(status.attempts, EVACUATION_BOUNDS["spec.inherited.attempts"]),
@@ -170,7 +173,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // If a person cancels a later Evacuation, the one that was given up before it is still the one to retry.
+  // The last Evacuation that was given up can be retried, even if a person has cancelled a later one.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

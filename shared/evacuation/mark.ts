@@ -69,8 +69,8 @@ export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
 }
 
 /**
- * Returns whether the next attempt is the last and the label does not say so yet. KubeVirt reads the label at the
- * hand-over, at least 20 s later.
+ * Returns whether the label must become `urgent`, because the next attempt is the last. KubeVirt reads the label at the
+ * hand-over of the migration, at least 20 s later.
  */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
@@ -99,8 +99,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 const MARKING_SECONDS = 15;
 
 /**
- * Returns whether a review may still mark the VM. If the Evacuation ended before that, the mark would look like a new
- * request of KubeVirt's.
+ * Returns whether a review may still mark the VM. If the Evacuation ended earlier, Lifeboat would take the mark for a
+ * new request.
  */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);

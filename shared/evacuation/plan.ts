@@ -1,6 +1,6 @@
 /**
- * Plans Evacuations: which continue, end, or start without a request. KubeVirt queues the migrations, so nothing here
- * counts them.
+ * Decides which Evacuations continue, end, or start without a request. Does not limit the number of migrations, because
+ * KubeVirt queues them.
  */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
@@ -49,7 +49,7 @@ function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Ch
   return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
 }
 
-/** Plans Evacuations for VMIs of tainted nodes. Their migrations are not known. */
+/** Plans Evacuations for VMIs of tainted nodes, without reading the VMIs' migrations. */
 export function planByTaint(w: EvacuationWorld): Plan {
   const started = each(w.vmis, (vmi) => startByTaint(vmi, w)).flat();
   return { chains: [...cleared(w), ...started], again: started.length > 0 };
@@ -68,8 +68,8 @@ function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
 }
 
 /**
- * Starts an Evacuation for a mark: KubeVirt's webhook marks a VM again with each request of a drain, and does not say
- * who drains.
+ * Starts an Evacuation for a VM that KubeVirt's webhook has marked. The webhook marks the VM again with each request of
+ * a drain, and does not name the requester.
  */
 function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];

@@ -114,10 +114,16 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
-/** KubeVirt creates a migration for an evacuation only when its limits allow the migration to start. */
+/**
+ * KubeVirt creates a migration for an evacuation only when its limits allow the start. So the migration starts within
+ * this time.
+ */
 const STARTS_SECONDS = 20;
 
-/** KubeVirt has just created a migration. Lifeboat annotates it instead of writing that it is Pending. */
+/**
+ * KubeVirt has just created a migration. Lifeboat annotates the migration, and does not write a status for the short
+ * wait.
+ */
 function aboutToStart(f: EvacuationCase): Next | undefined {
   const { e, migration, w } = f;
   const { phase = "Pending" } = e.status;
@@ -160,7 +166,10 @@ function backingOff(f: EvacuationCase): Next | undefined {
   return attempts.isBackingOff(f) ? failedBefore(f) : undefined;
 }
 
-/** KubeVirt's evacuation controller has not acted, or its migration would wait for its own back-off. */
+/**
+ * KubeVirt's evacuation controller has created no migration, or would delay the migration by its own back-off. Lifeboat
+ * creates the migration.
+ */
 function createMigration(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
   if (!attempts.isRetried(e) && !attempts.isLeftAlone(f)) return undefined;

@@ -41,7 +41,7 @@ export interface RequestCase {
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** The change since the request, or its absence, in an administrator's words. */
+  /** The change since the request, or that nothing has changed, in an administrator's words. */
   readonly since: string;
   /** Lifeboat's reaction, in an administrator's words. */
   readonly so: string;
@@ -68,7 +68,10 @@ export function askedUntil({ status: { nextAttemptTime, startTime } }: Evacuatio
   return nextAttemptTime ?? (startTime === undefined ? undefined : secondsAfter(new Date(startTime), LOST_SECONDS));
 }
 
-/** Returns whether a request is still right just before it is sent. `judged`: the VMI when Lifeboat decided. */
+/**
+ * Returns whether Lifeboat may still send a request. `judged`: the VMI when Lifeboat decided. `now`: the VMI just
+ * before the request.
+ */
 export function mayBeAsked(e: EvacuationFacts, judged: VmiFacts, now: VmiFacts | undefined, asking: Asking): boolean {
   const { vm, node, refusal } = asking;
   if (!isWanted(asking) || node === undefined || now === undefined || refusal !== undefined) return false;

@@ -20,7 +20,7 @@ interface Subject {
   readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** Returns the actions of a step. An unchanged status is not written, and the actions after it are not performed. */
+/** Returns the actions of a step. If the status is unchanged, omits the status write and the actions in `after`. */
 export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
   const { actions = [], after = [] } = next;
   const status = statusAfter(e, vmi, next, w.now);
@@ -42,7 +42,7 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     // A retry ends the back-off, including an inherited one.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
-    // The time of an ended evacuation's back-off belongs to the next evacuation.
+    // After the end, only `more` sets `nextAttemptTime`, as the back-off of the VM's next Evacuation.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
     attempts: inheritedAttempts(e),
     ...more,
@@ -61,7 +61,7 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
 
 type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 
-/** The status keeps a mark that was seen. If the VMI has no mark later, somebody has removed it. */
+/** The status keeps the condition of a mark that was seen. If the VMI has no mark later, somebody has removed it. */
 function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   return [{ type: "Marked", status: "True", reason: "Marked", message: MESSAGES.marked(vmi.evacuationNodeName) }];

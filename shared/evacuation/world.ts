@@ -9,7 +9,7 @@ import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuatio
 import { type Deciding, secondsSince } from "../settings/time.ts";
 import { isFinal, named } from "../kube/objects.ts";
 
-/** The subject of a decision. The rules ask for all other facts. */
+/** The VMIs and Evacuations to decide about. The rules read all other facts on demand. */
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   /**
@@ -18,8 +18,8 @@ export interface EvacuationWorld extends Deciding {
    */
   readonly evacuations: readonly EvacuationFacts[];
   /**
-   * Whether watches show each change. A migration is then seen when it is created, and annotating it replaces a status
-   * write.
+   * Whether watches show each change. Lifeboat then sees a migration at its creation, and annotates the migration
+   * instead of writing a status.
    */
   readonly isWatched?: boolean | undefined;
 }
@@ -85,13 +85,14 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 }
 
 /**
- * How many seconds after its deadline a disruption may still delete the pod. The requester retries only after the delay
- * that a refusal names, and the scheduler only in its next round.
+ * The time after a disruption's deadline, in seconds, in which the disruption may still delete the pod. A requester
+ * retries only after the delay that a refusal names, and the scheduler only in its next round.
  */
 export const LATEST_SECONDS = 30;
 
 /**
- * Returns whether the scheduler has given up the preemption. The pod shows whether the scheduler is deleting it now.
+ * Returns whether the preemption's deadline is long over. Lifeboat then reads the pod, to see whether the scheduler is
+ * still deleting it.
  */
 export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
@@ -112,8 +113,8 @@ export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
 }
 
 /**
- * Returns whether the next step depends on the pod. Its conditions show whether the taint manager or the scheduler is
- * still deleting the pod.
+ * Returns whether the next step depends on the pod's conditions. They show whether the taint manager or the scheduler
+ * is still deleting the pod.
  */
 export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
   return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);
@@ -128,16 +129,14 @@ export function isExternal({ vmi, w }: EvacuationCase): boolean {
 }
 
 /**
- * Returns the unfinished migration if its failure would be a failed attempt: it is neither an external controller's,
- * nor to another namespace or cluster.
+ * Returns the unfinished migration if its failure would be a failed attempt. Migrations of external controllers, and
+ * migrations to another namespace or cluster, are no attempts.
  */
 export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/**
- * Returns whether the VMI will show the new pod, or end, in a moment. Requests in this time may be about the new pod.
- */
+/** Returns whether the VMI will soon show the target pod, or end. Requests until then may be about the target pod. */
 export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
@@ -151,8 +150,8 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
 }
 
 /**
- * Returns whether the cause may end before the VM leaves. Evacuations that ended as Duplicates of this one then show
- * other causes.
+ * Returns whether the cause may end before the VM leaves. Evacuations that ended as Duplicates of this Evacuation then
+ * show whether other causes remain.
  */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";

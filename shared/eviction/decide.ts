@@ -42,8 +42,8 @@ export type DenyReason =
 export type EvictionDecision = Allowed | Denied;
 
 /**
- * An answer to an eviction. `actions` are performed before it, because the answer would otherwise be false. `events`
- * are sent after it.
+ * An answer to an eviction. `actions` are performed before the answer, which is false without them. `events` are sent
+ * after the answer.
  */
 interface Answer {
   readonly actions: readonly Action[];
@@ -66,10 +66,10 @@ export interface EvictionFacts extends Moment {
   readonly pod?: PodFacts;
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time. */
+  /** Every Evacuation that names the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Whether the VM's budget was seen. Absent: Lifeboat reads the budget before it creates one. */
+  /** Whether Lifeboat saw a budget of the VM. Absent: Lifeboat reads the VM's budget before it creates a budget. */
   readonly hasBudget?: boolean;
   /** Migrations of the VMI, if they affect the decision: see `doMigrationsDecide`. */
   readonly migrations: readonly MigrationFacts[];
@@ -85,8 +85,8 @@ interface LiveEviction extends OfVmi {
 }
 
 /**
- * Returns whether migrations affect the decision: only for a live VMI that cannot migrate, and that migrates or has a
- * mark. For all others the VMI's status shows enough.
+ * Returns whether migrations affect the decision: only for a live VMI that cannot migrate, and that has a migration or
+ * a mark. For all other VMIs the status is enough.
  */
 export function doMigrationsDecide(vmi: VmiFacts): boolean {
   if (vmi.liveMigratable.migratable || vmi.deleting || isFinal(vmi) || vmi.evictionStrategy === "None") return false;
@@ -124,7 +124,8 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
   if (vmi.deleting) return allow("VmiDeleting");
   if (isFinal(vmi)) return allow("VmiFinal");
   const ofVmi = { ...f, pod, vmi };
-  // The decision is about the launcher, because only the launcher shows whether the VM migrates and so needs a budget.
+  // The decision on a hotplug pod uses the launcher pod, because only the launcher shows whether the VM migrates and
+  // needs a budget.
   if (f.launcher !== undefined)
     return deny({ ...ofVmi, pod: f.launcher }, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
@@ -135,7 +136,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // If evictions of the VM are always allowed, so is the eviction of its migration's target pod.
+  // If every eviction of the VM is allowed, the eviction of its migration's target pod is allowed, too.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
@@ -146,7 +147,7 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
     case "inProgress":
       return inProgress(f);
     case "unlessMigrating":
-      // The VM cannot move any more and may stop: Lifeboat removes its mark.
+      // Without a migration, the VM can no longer move and may stop: Lifeboat removes its mark.
       return hasMigration(f) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
 }
@@ -175,8 +176,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 function evacuate(f: LiveEviction): EvictionDecision {
   const { vmi, strategy } = f;
   if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
-  // An Evacuation for the drain taint is active without a mark, and so is an Evacuation whose mark was lost. The
-  // request joins such an Evacuation.
+  // An Evacuation can be active without a mark: for the drain taint, or because the mark was lost. The request joins
+  // such an Evacuation.
   const { joined, backingOff } = knownEvacuations(f);
   if (joined === undefined && backingOff !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = backingOff.status;
@@ -189,8 +190,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * KubeVirt's webhook may have marked the VM first, also after an Evacuation's end. The VM moves, the answer says so,
- * and an Evacuation records the requester.
+ * Answers an eviction of a VM that is moving. If KubeVirt's webhook marked the VM without Lifeboat, an Evacuation is
+ * created to record the requester.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
@@ -209,7 +210,10 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/** Creates an Evacuation that records the requester, or joins one and adds the requester if none is named. */
+/**
+ * Creates an Evacuation that records the requester, or joins an existing one. Joining adds the requester if the
+ * Evacuation has none.
+ */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };

@@ -12,7 +12,8 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
- * The consequence for the guest, if the answer alone could mislead: after a refused eviction, for example, a VM moves.
+ * Explains the consequence for the guest if the verdict alone could mislead. After a refused eviction, for example, the
+ * VM moves.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
@@ -37,7 +38,6 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
     },
     ...(cooldown === undefined ? {} : { cooldown }),
     ...(migration === undefined ? {} : { migration: movesText(migration) }),
-    // The Evacuation names the user who evicted the pod; an explanation evicts nothing.
     ...(askedBy.length > 0 && { askedBy }),
     actions: decision.actions.map((action) => action.verb).filter((verb) => verb !== "AddRequester"),
     facts: {
@@ -61,7 +61,10 @@ export function movesText(migration: MigrationFacts): string {
   return `${called(migration)} ${does}`;
 }
 
-/** Returns the strategy as written, also an unknown one: calling it None would explain the opposite of the decision. */
+/**
+ * Returns the strategy in force. Returns an unknown strategy as written, because the decision does not handle it as
+ * None.
+ */
 export function strategyInForce(vmi: VmiFacts, settings: Settings): string {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : resolved.value;

@@ -15,7 +15,9 @@ export function quotedVmi(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
-/** Returns KubeVirt's reason why a VMI cannot migrate. For disks it adds which disk, from the message. */
+/**
+ * Returns KubeVirt's reason why a VMI cannot migrate. If a disk is the reason, adds the disk from KubeVirt's message.
+ */
 export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiFacts): string {
   if (reason === undefined) return "no LiveMigratable condition";
   const [, disk] = reason === DISKS ? (WHICH_DISK.exec(message) ?? []) : [];
@@ -33,7 +35,7 @@ const MOST_OF_DISK = 80;
 export const MESSAGE = {
   /** The descheduler searches for this text (pkg/descheduler/evictions). KubeVirt's own webhook has the same text. */
   EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quotedVmi(vmi)}`,
-  /** `ended`: how the last evacuation ended, after which KubeVirt marked the VM again. */
+  /** `ended`: the phase in which the last Evacuation ended, if KubeVirt has marked the VM again since. */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
     (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
@@ -65,7 +67,7 @@ export const MESSAGE = {
   markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for evacuation from node ${nodeName}`,
 } as const;
 
-/** Says what the external controller of an External VM has done, by the last reconcile. */
+/** Says what the external controller of a VM with the strategy External has done, as of the last reconcile. */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
   const { waitsForController } = EVACUATION_MESSAGES;
   const { phase, message = waitsForController } = joined?.status ?? {};
@@ -106,7 +108,7 @@ export const REMEDY = {
   MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
-/** Reasons of Blocked Evacuations that evictions do not have. */
+/** Remedies for reasons that only Blocked Evacuations have, and no refused eviction. */
 const BLOCKED = {
   NotMarked:
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
@@ -129,8 +131,8 @@ export function remedyOfBlocked(reason = ""): string {
 const MOST_CHARACTERS = 256;
 
 /**
- * Returns the warnings of an answer. An API server passes on only one refusal, usually KubeVirt's, but the warnings of
- * all webhooks. No warning contains the remaining seconds: kubectl prints a warning only once if it stays the same.
+ * Returns the warnings of an answer. An API server passes on the warnings of all webhooks, but only one refusal,
+ * usually KubeVirt's. No warning contains the remaining seconds, because kubectl prints an unchanged warning only once.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);

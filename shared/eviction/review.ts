@@ -49,7 +49,7 @@ async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDe
     const { vmi } = subject;
     const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
     const migrations = isNeeded ? await readMigrationsOf([vmi], cluster) : [];
-    // With live reads, the budget is read when the Evacuation is created.
+    // Only a cached review reads the budget here. A live review reads the budget when it creates the Evacuation.
     const isBudgetRead = vmi !== undefined && cached !== undefined && areBudgetsWanted(await loading);
     const budgets = isBudgetRead ? await readBudget(vmi, cached) : [];
     return { ...subject, migrations, hasBudget: budgets.length > 0 };

@@ -25,8 +25,8 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * Returns whether the VM moves when it has to leave its node: an eviction evacuates it, a deletion is refused, node
- * pressure moves it.
+ * Returns whether the VM moves when it has to leave its node. If so, an eviction or node pressure evacuates the VM, and
+ * the deletion of its pod is refused.
  */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";

@@ -21,8 +21,8 @@ export interface Beforehand {
 }
 
 /**
- * A rule that asks one question after another takes a few rounds. After this many, a missing fact counts as a failed
- * read.
+ * The maximum number of rounds of reads. A rule needs only a few rounds, even if each question depends on the answer
+ * before. After the last round, a missing fact is a failed read.
  */
 const MOST_ROUNDS = 64;
 
@@ -56,8 +56,8 @@ export interface Source<T> {
 }
 
 /**
- * Decides on the first source on which the decision is safe. After an unsafe decision it starts again with the next
- * source, and skips sources on which the same decision would be unsafe. The last source is live.
+ * Tries the sources in their order until the decision on one is safe. Skips a source if the last decision would be
+ * unsafe on that source. Reads live facts last.
  */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,

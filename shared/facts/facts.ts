@@ -1,6 +1,6 @@
 /**
- * Facts about one cluster, for rules. A fact that was not read is never taken for absent: asking for it ends the run of
- * the rule.
+ * Facts about one cluster, for rules. If a rule needs a fact that was not read, the run of the rule ends: an unread
+ * object is not a missing object.
  */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
@@ -16,14 +16,17 @@ import { type Selection, selectorsOf } from "../kube/selection.ts";
 export interface View<T> {
   readonly resource: Resource;
   readonly name: string;
-  /** Returns the schema of an object. Called for each read, because the items of one list may share common values. */
+  /**
+   * Returns the schema of an object. Each read gets a new schema, because a schema may share equal values among the
+   * items of one list.
+   */
   readonly schema: () => z.ZodMiniType<T>;
 }
 
 export type Kind = Resource | View<unknown>;
 export type Fact<K extends Kind> = K extends View<infer T> ? T : K extends Resource ? FactsOf<K> : never;
 
-/** A list without the objects that Lifeboat cannot parse, and their number. */
+/** A list of the objects that Lifeboat can parse, and the number of all others. */
 export interface Readable<T> {
   readonly items: readonly T[];
   readonly odd: number;
@@ -123,9 +126,8 @@ export function unlessFailed<T, Otherwise>(
 }
 
 /**
- * Gives a number of places to items, in their order. The rule returns undefined for an item that takes no place. Each
- * round reads the facts of several items at once: as many as there are places left, or as were passed over. So only a
- * few rounds are needed, even if many items take no place.
+ * Applies the rule to the items in order, until as many items as there are places have a result. An item with the
+ * result undefined takes no place. Each round reads the facts of several items, so that a few rounds are enough.
  */
 export function takeInOrder<Item, T>(
   items: Iterable<Item>,

@@ -68,8 +68,8 @@ export function finishedMigrations(facts: Facts): readonly MigrationFacts[] {
 }
 
 /**
- * Lists unfinished migrations of these VMIs. A VMI with one pod and without a mark or a migration label has none, and
- * is not asked for.
+ * Lists unfinished migrations of these VMIs. Reads nothing for a VMI with one pod and without a mark or a migration
+ * label, because such a VMI has no unfinished migration.
  */
 export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): readonly MigrationFacts[] {
   const moving = vmis.filter((vmi) => {
@@ -102,7 +102,7 @@ export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly Migrat
   return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
 }
 
-/** Lists pods that are labelled as a VMI's: launcher pods, or pods of a tenant with the same label. */
+/** Lists pods with the label of the VMI's launcher pods. A tenant may give other pods the same label. */
 export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
   return facts.readable("pods", selectPodsOf(vmi)).items;
 }

@@ -24,7 +24,7 @@ export function watchedReads(stores: Stores, cluster: Client): Reads {
 }
 
 function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | undefined {
-  // The watches keep only the fields in the table of resources.
+  // A view may need fields that the watches do not keep: they keep only the fields in the table of resources.
   if (typeof kind !== "string") return undefined;
   if (key !== undefined) {
     const shown = shownObject(stores, kind, key);

@@ -9,17 +9,18 @@ export type Decision = "Eviction" | "Reconcile";
 
 /** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name of the Evacuation contains the pod's UID and a counter, so an Evacuation that exists is joined. A
-  // surplus Evacuation ends as a Duplicate.
+  // The name of the Evacuation contains the pod's UID and a counter, so Lifeboat joins an Evacuation that exists
+  // already. A surplus Evacuation ends as a Duplicate.
   CreateEvacuation: ["Eviction"],
   // The action reads the budget first.
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
-  // The write tests the version that was read.
+  // The write fails if the Evacuation has changed since it was read.
   AddRequester: ["Eviction"],
   // The patch tests the UID, and writes values that never change.
   AnnotateMigration: ["Reconcile"],
-  // The write tests the version that was read. A status that ends an Evacuation or counts a failed attempt needs live facts: no later reconcile can undo it.
+  // The write fails if the Evacuation has changed since it was read. A status that ends an Evacuation or adds a failed
+  // attempt needs live facts, because no later reconcile can undo this status.
   WriteStatus: ["Reconcile"],
 };
 
@@ -31,8 +32,7 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
 }
 
 /**
- * Returns whether the action is safe if only the VMI was read live. The live VMI is enough to say that the VM has
- * moved.
+ * Returns whether the action is safe if only the VMI was read live. The live VMI is enough to write the phase Moved.
  */
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
@@ -40,8 +40,8 @@ export function isSafeWithLiveVmi(action: Action): boolean {
 }
 
 /**
- * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. The action must not
- * start or end an Evacuation because of a mark: the mark may belong to an Evacuation that was created in between.
+ * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. Starting or ending an
+ * Evacuation because of a mark is unsafe: the mark may belong to an Evacuation that was created since.
  */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;

@@ -1,6 +1,6 @@
 /**
- * Decides which deletions of a VM's pods are refused for now, until when, and why others are allowed. A refusal at
- * admission comes before SIGTERM, so that the guest can move first, up to a deadline.
+ * Decides which deletions of a VM's pods are refused, and until which deadline. A refusal at admission comes before
+ * SIGTERM, so that the guest can move first.
  */
 import { newEvacuation } from "../evacuation/identity.ts";
 import { markActions } from "../evacuation/mark.ts";
@@ -28,8 +28,8 @@ import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 export interface DeletionRefusal {
   readonly verdict: "Refuse";
   /**
-   * The delay before the requester's client tries again; client-go does so ten times. Absent: the client stops, instead
-   * of retrying without a pause.
+   * The delay in seconds before the requester's client tries again; client-go tries again at most ten times. Absent:
+   * the client does not try again.
    */
   readonly retryAfterSeconds?: number;
   readonly message: string;
@@ -74,7 +74,7 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   readonly pod: PodFacts;
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time. */
+  /** Every Evacuation that names the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly node?: NodeFacts;
   /** Whether the scheduler deletes the pod to make room for a virt-handler pod. */
@@ -123,8 +123,8 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
 }
 
 /**
- * A guest that runs on its target by post-copy still needs the memory of its old pod: deleting this pod would kill the
- * guest just before the migration ends.
+ * How long after the deadline Lifeboat still refuses to delete the old pod of a guest that runs on its target. In
+ * post-copy the guest needs the memory of this pod until the migration ends.
  */
 const POST_COPY_MS = 300_000;
 
@@ -178,8 +178,8 @@ export const RETRY_SECONDS = 5;
  */
 const FIRST_RETRY_SECONDS = 10;
 /**
- * The delay in seconds for a VM in KubeVirt's queue. client-go sends eleven requests: one round of the scheduler then
- * lasts until a preemption's deadline.
+ * The delay in seconds for a VM in KubeVirt's queue. client-go sends at most eleven requests, and with this delay they
+ * last until a preemption's deadline.
  */
 const QUEUED_RETRY_SECONDS = 15;
 
@@ -194,8 +194,8 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
     retryAfterSeconds: retryAfterSeconds(vmi, mine, (deadline - f.now.getTime()) / 1000),
     message: MESSAGES.waits(pod, cause, vmi, until),
   } as const;
-  // The VM of a migration's target pod is not on that pod's node yet, so no evacuation starts. A later deletion of the
-  // pod starts one.
+  // The deletion of a migration's target pod starts no evacuation, because the VM is not on that pod's node yet. A
+  // later deletion of the pod starts one.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
   if (isStarted) return { ...refusal, actions: [], events: [] };
   const { name, actions } = startDisruption(
@@ -231,8 +231,8 @@ interface Chosen extends Disruption {
 }
 
 /**
- * Starts an evacuation for the disruption. If a drain has already started one, that Evacuation continues, and the new
- * one ends as its Duplicate. The new one's deadline still applies.
+ * Starts an evacuation for the disruption. If a drain's Evacuation is active already, that Evacuation continues, and
+ * the disruption's Evacuation ends as its Duplicate. The disruption's deadline still applies.
  */
 export function startDisruption(
   vmi: VmiFacts,

@@ -21,8 +21,8 @@ export interface KnownDisruption extends Disruption {
 }
 
 /**
- * Returns the disruption of the pod's condition while it is True. A control plane whose clock is ahead does not move
- * the deadline.
+ * Returns the disruption of the pod's condition while the condition is True. If the condition's time is in the future,
+ * the deadline is counted from now.
  */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
@@ -64,14 +64,14 @@ export function knownDisruptions(
 }
 
 /**
- * Returns whether a recorded disruption is over, because another one is ending the pod now. The Evacuation continues,
- * because the VM still has to leave.
+ * Returns whether a recorded disruption is over: a preemption did not delete the pod in time, or a later disruption is
+ * ending the pod now. The Evacuation continues, because the VM still has to leave.
  */
 function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts, now: Date): boolean {
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // A pod whose deletion was allowed may take long to end.
+  // A preempted pod that is terminating may take long to end, so its preemption is not over yet.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
@@ -106,13 +106,16 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
 
 export interface DeletionTerms {
   readonly requester: string;
-  /** When the pod has to be gone, by the requested grace period. Karpenter requests the remaining time of its node. */
+  /**
+   * The time at which the pod has to be gone, from the requested grace period (milliseconds since the epoch). Karpenter
+   * requests the remaining time of its node.
+   */
   readonly deleteBy?: number;
   /** The grace period of the deletion. */
   readonly graceSeconds?: number | undefined;
 }
 
-/** Karpenter's shortest grace period: the time is up. */
+/** The grace period that Karpenter requests when no time is left. */
 const NO_TIME_LEFT_SECONDS = 1;
 
 export function deleteByOf(graceSeconds: number | undefined, asked: Date): number | undefined {
@@ -168,7 +171,10 @@ interface Deletion extends Moment, DeletionTerms {
   readonly node?: NodeFacts;
 }
 
-/** The policy refuses deletions with at least this grace period, if the pod's node is about to be terminated. */
+/**
+ * The shortest grace period, in seconds, of the deletions that the API server's policy refuses. It refuses them only if
+ * the pod's node is about to be terminated.
+ */
 const HELD_SECONDS = 60;
 
 /** Returns whether a policy of the API server may refuse the deletion, even while Lifeboat answers. */

@@ -124,7 +124,9 @@ function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
   return disruptionTarget?.active === true && disruptionTarget.reason === TAINT_MANAGER;
 }
 
-/** Returns a taint for which the taint manager has deleted the pod, or would have by now. */
+/**
+ * Returns a taint that the pod no longer tolerates, or because of which the taint manager has already deleted the pod.
+ */
 function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
   return taints.find((taint) => {
     const seconds = toleratedSeconds(taint, pod);
@@ -158,8 +160,8 @@ interface Tainted extends DisruptionWorld {
 
 /** After the deadline Lifeboat deletes the pod, unless the VM's evacuation was given up or cancelled. */
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, node, taint, settings, now }: Tainted) {
-  // In post-copy the guest would end with the pod that it leaves. Without virt-handler the guest cannot leave. In both
-  // cases the pod stays.
+  // In post-copy, deleting the old pod would end the guest. Without virt-handler, the guest cannot leave the pod. In
+  // both cases the pod stays.
   if (vmi.guestOnTarget === true || isHandlerMissing(node, now)) return [];
   const subject = { pod, vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];

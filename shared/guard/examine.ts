@@ -12,7 +12,6 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   const causes = GUARD_CAUSES.filter((cause) => isGateOn(cause, seen.settings));
   const isInstalled = (await seen.guardWebhook()) !== undefined;
   const holds = await holdsOf(seen);
-  // The condition WebhookCalled reports a missing webhook.
   if (causes.length > 0) {
     return [...(isInstalled ? [ok(MESSAGES.refusesDeletions(causes))] : []), ...holds];
   }

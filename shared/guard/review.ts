@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** The pod as the API server's request contains it. Without this, an ordinary deletion would need reads. */
+  /** The pod as the API server's request contains it, so that an ordinary deletion needs no reads. */
   readonly pod: PodFacts;
 }
 
@@ -30,8 +30,8 @@ export interface DeletionReview {
 }
 
 /**
- * Reviews a deletion. Anybody who has the webhook token can send a review of any pod. So Lifeboat deletes a pod only
- * after the API server has shown the same state.
+ * Reviews a deletion. Anybody who has the webhook token can send a review of any pod. So Lifeboat reads a pod from the
+ * API server and decides again before it deletes the pod.
  */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;

@@ -18,13 +18,13 @@ import type {
 export type Action =
   /**
    * Makes KubeVirt set a VMI's `status.evacuationNodeName`. `forDescheduler`: KubeVirt also annotates the VMI, so that
-   * its migration yields to those of drains. `launcher`: its pod's name; absent: Lifeboat reads it.
+   * migrations of drains come first. `launcher`: the name of the VMI's pod, which Lifeboat otherwise reads.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
-  /** Sets the label that MigrationPolicies select. The chain continues without it. */
+  /** Sets the label that MigrationPolicies select. If this action fails, the chain of actions continues. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
-  /** Sets the label of the shield; without a value, removes it. `optional`: the chain continues without it. */
+  /** Sets the label `lifeboat.dev/shield`, or removes it if `value` is absent. `optional`: the chain continues if this fails. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /**
    * Creates an Evacuation, or joins an active one. `optional`: if no Evacuation can be created, the VM is marked
@@ -45,7 +45,7 @@ export type Action =
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /** Annotates KubeVirt's migration like Lifeboat's own migrations. The chain continues without it. */
+  /** Annotates KubeVirt's migration like Lifeboat's own. If this action fails, the chain of actions continues. */
   | {
       readonly verb: "AnnotateMigration";
       readonly migration: MigrationFacts;
@@ -63,7 +63,7 @@ export type Action =
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Deletes a pod. `graceSeconds`: the requested grace period; absent: the pod's own. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts; readonly graceSeconds?: number | undefined }
-  /** Adds annotations to a pod and removes others, if they are as observed. */
+  /** Adds annotations to a pod and removes others, unless these annotations have changed since the read. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: LauncherFacts;
@@ -80,8 +80,8 @@ export type Action =
   /** Cordons a schedulable node. `by`: NAME/UID of a NodeEvacuation. `from`: takes over the cordon of a NodeEvacuation that has ended or is gone. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /**
-   * Removes this NodeEvacuation's cordon and annotation. `stays`: removes only the annotation, and people own the
-   * cordon.
+   * Removes this NodeEvacuation's cordon and annotation. `stays`: removes only the annotation, and the node stays
+   * cordoned until a person uncordons it.
    */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
   /** Sets the taint of a node whose turn in a RollingMaintenance is still to come, or removes it. */
@@ -207,7 +207,7 @@ export type EventReason = keyof typeof EVENT_TYPES;
 export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
-    /** The last kinds are cluster-scoped: their namespace is empty. */
+    /** Kinds from `ValidatingWebhookConfiguration` on are cluster-scoped: their namespace is empty. */
     readonly kind:
       | "VirtualMachineInstance"
       | "VirtualMachine"

@@ -1,7 +1,6 @@
 /**
- * Reads from watches, if the process has them: facts as a watch last showed them. They may be old:
- * facts/safe-actions.ts lists the actions that are safe on them. A watch without its first list or without a connection
- * is not used.
+ * Reads facts from the watches of the process, if it has any. These facts may be old: facts/safe-actions.ts lists the
+ * actions that are safe on old facts. A watch without its first list or without a connection is not used.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";

@@ -1,6 +1,6 @@
 /**
- * A client of one cluster. It has six verbs for the resources in a table, and a count. Each is a request to the API
- * server.
+ * A client of one cluster: six verbs for the resources in the table (resources.ts), and a count of objects. Each call
+ * sends a request to the API server.
  */
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";

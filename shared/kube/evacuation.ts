@@ -26,9 +26,9 @@ export type MigrationCause = Cause | "WorkloadUpdate";
 export type Urgency = "normal" | "urgent";
 
 /**
- * `urgent`: the guest ends if it has not moved in time. So its migration may pause it. `asksToEvict`: a budget can
- * refuse the eviction. `mark`: KubeVirt's webhook marks the VM, because it reviews the same request or because Lifeboat
- * asks it; or nobody marks the VM.
+ * `urgent`: the guest ends unless it moves in time, so its migration may pause the guest. `asksToEvict`: a budget can
+ * refuse the eviction. `mark`: KubeVirt's webhook marks the VM by itself (`OfRequest`) or because Lifeboat asks the
+ * webhook to (`Asked`), or no mark is needed.
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -92,7 +92,8 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   const released = status.conditions.find(({ type }) => type === "Released");
   if (status.phase !== "Stopped") return released?.status === "False";
-  // Lifeboat 0.3 wrote the condition Released of a stopped VM without a message, this version with one.
+  // Lifeboat 0.3 wrote the condition Released of a stopped VM without a message. Such a condition does not show that
+  // the VM was released.
   return released?.status !== "True" || released.message === "";
 }
 
@@ -127,7 +128,7 @@ export interface EvacuationStatus {
   readonly phase?: Phase | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
-  /** Failed migrations, including those of the evacuation before it. */
+  /** The number of failed migrations, including those that an earlier Evacuation of the VM had. */
   readonly attempts: number;
   readonly migration?: { readonly name: string; readonly uid: string } | undefined;
   /** The newest failed migration that `attempts` counts. */
@@ -137,14 +138,14 @@ export interface EvacuationStatus {
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
   readonly observedRetryAt?: string | undefined;
-  /** The first requesters besides `spec.requestedBy`. */
+  /** Requesters besides `spec.requestedBy`: the first ones, up to a maximum number. */
   readonly requesters?: readonly string[] | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
 /**
- * The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Immutable except for the intent, the retry,
- * and the requester of a mark.
+ * The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Only `intent`, `retryAt`, and `requestedBy`
+ * of a VM that KubeVirt marked, can change.
  */
 export interface EvacuationSpec {
   readonly vmiName: string;

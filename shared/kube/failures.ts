@@ -27,7 +27,7 @@ export class ClusterError extends Error {
 }
 
 /**
- * Returns whether the same request will get the same answer again. An invalid token is not lasting, because tokens are
+ * Returns whether the API server will refuse the same request again. A refused token is not lasting, because tokens are
  * replaced.
  */
 export function isLasting(failure: Failure): boolean {
@@ -39,7 +39,10 @@ export function isForbidden(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
 }
 
-/** Returns whether the cluster does not serve the kind: a list of a served kind never gives 404. */
+/**
+ * Returns whether the failure of a list shows that the cluster does not serve the kind. A list of a served kind never
+ * gets 404.
+ */
 export function isNotServed({ failure }: ClusterError): boolean {
   return failure.reason === "Refused" && failure.code === 404;
 }

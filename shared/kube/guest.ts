@@ -12,7 +12,7 @@ export interface GuestAsks {
   readonly tolerations: readonly Toleration[];
   /** Required pod anti-affinity. */
   readonly antiAffinity: readonly PodTerm[];
-  /** Fields that a preflight does not judge. */
+  /** Names of the guest's fields that a preflight does not check. */
   readonly unchecked: readonly string[];
   /** `host-model`, `host-passthrough` or a name. KubeVirt fills it in when the VMI is created. */
   readonly cpuModel?: string;
@@ -25,7 +25,7 @@ export interface GuestAsks {
   readonly guestMemory?: number;
   /** The page size of hugepages, for example `1Gi`. */
   readonly hugepages?: string;
-  /** Memory in bytes that `resources` requests, or limits if it requests none; KubeVirt adds its overhead. */
+  /** The memory in bytes that `resources` requests. Without a request it is the limit. KubeVirt adds its overhead. */
   readonly requestedMemory?: number;
   /** Millicores. */
   readonly requestedCpu?: number;
@@ -38,7 +38,7 @@ export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 export interface GuestFacts {
   /** The requirements from which KubeVirt renders the VMI's next launcher pod. */
   readonly asks: GuestAsks;
-  /** The number of virtual CPUs that the guest has now, while a hotplug adds more. Likewise for memory, in bytes. */
+  /** The number of virtual CPUs and the memory in bytes that the guest has now, while a hotplug adds more. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
   /** Hotplugs in progress. Absent: none. */

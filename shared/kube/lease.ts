@@ -5,8 +5,8 @@ import { type Client, meaningOf } from "./client.ts";
 import type { LeaseFacts } from "./schemas/lease.ts";
 
 /**
- * Returns whether the holder still has the Lease. `longest`: the duration if the Lease names none. A time far in the
- * future is ignored, because Lifeboat did not write it.
+ * Returns whether the holder still has the Lease. `longest`: the duration in seconds, used if the Lease contains none.
+ * A time far in the future is ignored, because Lifeboat did not write it.
  */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");

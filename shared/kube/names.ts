@@ -21,8 +21,8 @@ export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration"
 /** On a migration: KubeVirt's workload updater created it. */
 export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
 /**
- * On a migration: virt-controller starts it without its back-off. Nothing else ends the back-off. KubeVirt introduced
- * the annotation for its own tests.
+ * On a migration: makes virt-controller start the migration without a back-off. Nothing else shortens the back-off.
+ * KubeVirt introduced the annotation for its own tests.
  */
 export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
 /** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
@@ -34,7 +34,7 @@ export const VMI_NAME_LABEL = "kubevirt.io/vmi-name";
 export const RECEIVER_ANNOTATION = "kubevirt.io/create-migration-target";
 /** Condition of a migration: a quota refuses its target pod. KubeVirt writes neither a reason nor a message with it. */
 export const OVER_QUOTA = "migrationRejectedByResourceQuota";
-/** On a VMI from the hand-over to its target pod until its migration has ended: the target's node. */
+/** On a VMI, from the hand-over to its target pod until the migration has ended: the name of the target node. */
 export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 
 /** On an Eviction: who sends it. The descheduler sets it. */
@@ -47,7 +47,10 @@ export const GENTLE = "gentle";
 /** On a VMI whose evacuation is urgent or has failed to converge, for the shipped MigrationPolicies to select. */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
-/** On a VMI that the shield covers: when Lifeboat checks again for a refused shutdown (seconds since the epoch). */
+/**
+ * On a VMI that the shield covers: the time at which Lifeboat reads the Events of refused shutdowns (seconds since the
+ * epoch).
+ */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 
 export const SHIELD_PLUGIN = "lifeboat-shield";
@@ -74,8 +77,8 @@ export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/re
 /** On the pod that a guest is leaving: an evacuation is in progress (presence counts; KubeVirt writes `"true"`). */
 export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 /**
- * On any pod, for the descheduler: the pod may be evicted although a filter protects it, or should rather not be
- * evicted.
+ * On any pod, for the descheduler. `evict`: the pod may be evicted although a filter protects it. `prefer-no-eviction`:
+ * the pod should not be evicted if there is a choice.
  */
 export const EVICT_ANNOTATION = "descheduler.alpha.kubernetes.io/evict";
 export const PREFER_NO_EVICTION_ANNOTATION = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
@@ -112,7 +115,7 @@ export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 /** ValidatingWebhookConfigurations: KubeVirt's own, and Lifeboat's. */
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
 export const OWN_WEBHOOKS = "lifeboat";
-/** A MutatingWebhookConfiguration, because the API server calls those before its policies. */
+/** A MutatingWebhookConfiguration, because the API server calls mutating webhooks before its admission policies. */
 export const GUARD_WEBHOOKS = "lifeboat-guard";
 /** ValidatingAdmissionPolicies of the guard, and their bindings. */
 export const HOLD_PREEMPTION = "lifeboat-hold-preemption";
@@ -126,9 +129,9 @@ export const DESCHEDULER_KEY = "policy.yaml";
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * On the Lease of descheduling: annotations that remember pods, and a count. For each pod UID they say when the pod was
- * requested, or when it got both annotations of the descheduler (RFC 3339). The count is the number of requested
- * evacuations.
+ * On the Lease of descheduling: one annotation for each remembered pod UID, and the number of requested evacuations. A
+ * pod's annotation contains the time at which its evacuation was requested, or at which the pod got both annotations of
+ * the descheduler (RFC 3339).
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

@@ -25,7 +25,7 @@ export interface VirtualMachineFacts extends NamespacedName {
   readonly start?: NextStart | undefined;
 }
 
-/** Makes a parsed type read-only. A field that may be undefined may be absent. */
+/** Makes a parsed type read-only, and makes each field optional that may be undefined. */
 type Read<T> = T extends readonly (infer Item)[]
   ? readonly Read<Item>[]
   : T extends object
@@ -80,8 +80,8 @@ export interface NodeEvacuationFacts {
   /** When the object was created, in milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
   /**
-   * Whether `lifeboat drain` created the object: then Lifeboat deletes it some time after its end. A GitOps tool would
-   * apply other objects again.
+   * Whether `lifeboat drain` created the object. Lifeboat deletes such an object some time after its end. It keeps all
+   * other objects, because a GitOps tool would apply them again.
    */
   readonly isCommands: boolean;
   /** The RollingMaintenance that this NodeEvacuation is part of. */

@@ -36,7 +36,7 @@ export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
 }
 
-/** Returns whether an object with this key can exist. In a URL, `.` leads elsewhere; half of a character is no name. */
+/** Returns whether an object with this key can exist: a name such as `..` would change the path of a URL. */
 export function isObjectKey({ namespace, name }: NamespacedName): boolean {
   return isObjectName(name) && (namespace === "" || isObjectName(namespace));
 }
@@ -122,7 +122,7 @@ export const DEAD_NODE_TAINTS: readonly string[] = [
   "node.kubernetes.io/out-of-service",
 ];
 
-/** Returns whether the node answers. On a dead node no guest can be saved, and failover must not wait. */
+/** Returns whether the node is alive. No guest on a dead node can be saved, so nothing may delay the failover. */
 export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
@@ -165,7 +165,7 @@ export function carriesDrainTaint(
 
 const LONGEST_NAME = 63;
 
-/** Returns `<prefix><VMI, cut>-<suffix>`, a valid object name of at most 63 characters. */
+/** Returns `<prefix><shortened VMI name>-<suffix>`, a valid object name of at most 63 characters. */
 export function derivedName(prefix: string, vmiName: string, suffix: string): string {
   const room = LONGEST_NAME - `${prefix}-${suffix}`.length;
   return `${prefix}${vmiName.slice(0, room).replace(/[-.]+$/, "")}-${suffix}`;
@@ -181,12 +181,12 @@ export function hash8(text: string): string {
   return hash.toString(16).padStart(8, "0");
 }
 
-/** Returns an own property: every object inherits `constructor` and the like, which are valid keys of labels. */
+/** Returns a property of the object itself, and no inherited one: `constructor` is a valid label key. */
 export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Returns whether a selector matches. An empty selector matches all; an absent one or an unknown operator, nothing. */
+/** Returns whether a selector matches: an empty one always, an absent one or one with an unknown operator never. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const { matchLabels, matchExpressions } = selector;

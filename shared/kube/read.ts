@@ -13,8 +13,8 @@ const PAGE_SIZE = 250;
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
- * Parses an answer. `name`: the name of the requested object. If the answer has another name or none, it may come from
- * a proxy, and a later answer may be right.
+ * Parses an answer. `name`: the name of the requested object. An unreadable answer without this name may come from a
+ * proxy, so that a later answer may be right.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,

@@ -91,7 +91,7 @@ export async function readMigrationsOf(
 export interface NamedVmi {
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time. */
+  /** Every Evacuation that names the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -179,7 +179,7 @@ export async function requestEviction(
     metadata: { namespace, name, annotations },
     deleteOptions: { preconditions: { uid }, gracePeriodSeconds },
   };
-  // The request itself is a dry run, not only its deletion, so that each webhook sees a dry run.
+  // The eviction request is a dry run, not only the deletion inside it, so that each webhook sees a dry run.
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 

@@ -60,8 +60,8 @@ export interface SpreadConstraint {
 /** The fields of a pod by which kube-scheduler chooses among suitable nodes, and by which it spreads pods. */
 export interface PlacementTerms {
   /**
-   * Required pod affinity. kube-scheduler prefers the node of a running pod for new pods that the running pod's terms
-   * select.
+   * Required pod affinity. If the terms of a running pod select a new pod, kube-scheduler prefers the running pod's
+   * node for the new pod.
    */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity; anti-affinity has a negative weight. */
@@ -79,13 +79,14 @@ export interface ScheduledNode extends NodeFacts {
   readonly allocatable: Resources;
 }
 
-/** `annotations` has only those of names.ts and the kubelet's. */
+/** `annotations` contains only the annotations in names.ts and the kubelet's annotations. */
 export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;
   readonly qosClass: QosClass;
   /**
-   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`.
+   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. The resource
+   * `pods` is not included.
    */
   readonly requests: Resources;
   readonly placement: NodeRequirements;

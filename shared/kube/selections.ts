@@ -39,7 +39,7 @@ export const selectLaunchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => 
 
 export const SOME: Selection = { limit: 250 };
 
-/** The most characters of names in a selector, as encoded in a URL: some proxies accept 8 KB. */
+/** The maximum length of all names in a selector, in characters as encoded in a URL. Some proxies accept only 8 KB. */
 const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
 
@@ -54,7 +54,8 @@ export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Se
 }
 
 /**
- * Returns the labels to select by. KubeVirt may shorten longer names: then all migrations of the namespace are read.
+ * Returns the labels to select by. If a name is too long for a label, selects all migrations of the namespace, because
+ * KubeVirt may shorten the name.
  */
 function labelsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
   if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];

@@ -33,8 +33,8 @@ export interface ApiAnswer {
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
 /**
- * An answer briefly takes four times its length of an isolate's 128 MB. Objects are smaller: etcd takes 1.5 MB, of
- * which JSON may write each byte as six (`\u0001`).
+ * The maximum size of an answer, which briefly takes four times its length of an isolate's 128 MB. Objects are smaller:
+ * etcd accepts 1.5 MB, and JSON may write each byte as six (`\u0001`).
  */
 export const LARGEST_ANSWER_BYTES = 10 * 1024 * 1024;
 
@@ -58,7 +58,7 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   const label = `${request.method} ${request.path}`;
   const { status, text, bytes } = await exchange(endpoint, request, signal, held);
   if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
-  // If the API server does not serve a kind at all, its answer is no Status.
+  // For a kind that the API server does not serve at all, the answer is plain text and no Status.
   if (status >= 300 && (!request.expect?.includes(status) || text === NOT_SERVED)) {
     throw new ClusterError({ reason: "Refused", code: status, request: label });
   }
@@ -76,8 +76,8 @@ function bodyOf(text: string, status: number, request: ApiRequest): unknown {
 }
 
 /**
- * Sends a request. An idle connection may close just when a request uses it: a read is sent once more, as Go does. A
- * write is not, because it may have been done.
+ * Sends a request. An idle connection may close just when a request uses it. A read is then sent once more, as Go does;
+ * a write is not, because the API server may have performed the write.
  */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
@@ -165,7 +165,7 @@ function parse(text: string, label: string): unknown {
   }
 }
 
-/** The limit for bodies of reviews and for answers to their reads, which a tenant can make large. An eviction of an ordinary VM takes 60 KB. */
+/** The limit for all bodies of reviews and the answers to their reads. An eviction of an ordinary VM takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
 /**
@@ -174,7 +174,7 @@ export const MOST_BYTES = 24 * 1024 * 1024;
  */
 export const MOST_REVIEWS = 250;
 
-/** Longer than any review. The platform may stop an invocation silently, which would never return its memory. */
+/** A reservation ends after this time, longer than any review, because the platform may stop a review silently. */
 const LONGEST_MS = 60_000;
 
 export interface Held {
@@ -200,7 +200,7 @@ export class MemoryBudget {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
-  /** Opens a reservation of memory for the work after an answer. At most as many are open as there were reviews. */
+  /** Opens a reservation of memory for the work after the answer to a review: at most one for each review. */
   open(now: Date): Held {
     return this.#open(now, MOST_BYTES);
   }

@@ -37,8 +37,8 @@ export function newRollingMaintenance(names: readonly string[], now: Date, spec:
 export type Changed = "Done" | "Lacking" | "TryAgain";
 
 /**
- * Changes a NodeEvacuation. The patch tests that `virtualMachines` is as it was when the user's permissions were
- * checked, because its effects on VMs need permissions of their own.
+ * Changes a NodeEvacuation. The patch fails if `virtualMachines` has changed since the user's permissions were checked,
+ * because the effects of this field on VMs need separate permissions.
  */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,

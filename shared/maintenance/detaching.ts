@@ -14,7 +14,8 @@ import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import type { NodeWorld } from "./world.ts";
 
 /**
- * Counted from the last VM's departure. A storage system that does not answer must not delay a maintenance for ever.
+ * The maximum time to wait for volumes, in seconds since the last VM left. A storage system that does not respond must
+ * not delay a maintenance for ever.
  */
 const MOST_SECONDS = 300;
 

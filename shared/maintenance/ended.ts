@@ -80,17 +80,15 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
 }
 
 /**
- * Gives up Lifeboat's cordon that another party removed: if the node is cordoned again later, that cordon is not
- * Lifeboat's.
+ * Removes Lifeboat's annotation of a cordon that another party has removed. A later cordon of the node is then not
+ * taken for Lifeboat's.
  */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
-/**
- * Removes Lifeboat's cordon, also that of an earlier NodeEvacuation, unless another NodeEvacuation needs the cordon.
- */
+/** Removes the cordon of this or an earlier NodeEvacuation, unless another NodeEvacuation needs the cordon. */
 export function taken(w: NodeWorld): readonly Action[] {
   const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);

@@ -75,7 +75,7 @@ interface Around {
   readonly w: NodeWorld;
 }
 
-/** Judges a pod by what the NodeEvacuation or an owner says about VMs that cannot migrate. */
+/** Judges the pod of a VM that cannot migrate, by the NodeEvacuation's and the owner's choices for such VMs. */
 function asAsked(pod: PodVerdict, view: VmView, refusal: Refusal | undefined, around: Around): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;

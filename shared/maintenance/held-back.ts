@@ -72,7 +72,7 @@ export function isRunning(w: NodeWorld): boolean {
   return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }
 
-/** Returns whether a VM restarts. The next restart begins when this VM runs elsewhere. */
+/** Returns whether a VM is restarting. The next VM restarts only after this VM runs on another node. */
 export function isRestarting(w: NodeWorld): boolean {
   return ownEvacuations(w).some((e: EvacuationFacts) => e.spec.by === "Restart" && isActive(e));
 }
@@ -82,8 +82,8 @@ function isEnding({ fate }: VmView): boolean {
 }
 
 /**
- * Returns whether other pods leave next: no VM moves or is about to. Guests that end wait for these pods, unless their
- * end is forced.
+ * Returns whether other pods leave next: no VM is moving or about to move. Guests that will end wait for these pods,
+ * unless `forceShutdowns` is set.
  */
 export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
   return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));
@@ -95,8 +95,8 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 }
 
 /**
- * Returns whether something else blocks: a VM that has to move or cannot leave, a VM that did not start again, or
- * another pod. A budget that allows one VM after another is no obstacle.
+ * Returns whether anything but the VMs that will end blocks the node: another VM, a VM that did not start again, or
+ * another pod. A budget that lets VMs leave one after another does not block the node.
  */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;

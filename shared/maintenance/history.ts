@@ -13,14 +13,14 @@ interface Seen extends Moment {
 }
 
 /**
- * Plans deletions of old objects. Applied objects are for their owners to delete: a GitOps tool would create them again
- * and drain the nodes again.
+ * Plans deletions of old objects. Lifeboat does not delete applied objects, because a GitOps tool would create them
+ * again and the nodes would be drained again.
  */
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));
-  // Deleting a RollingMaintenance deletes its NodeEvacuations, of which some may still act once their nodes are //
-  // uncordoned.
+  // Deleting a RollingMaintenance deletes its NodeEvacuations. Some NodeEvacuations still have work after their nodes
+  // are uncordoned.
   const open = new Set(seen.nodeEvacuations.filter(isOpen).map(({ owner }) => owner?.uid));
   const several = seen.rolling.filter(
     (rm) => hasRollingEnded(rm) && !open.has(rm.uid) && isOld(rm.status.completionTime, seen),

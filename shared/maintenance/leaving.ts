@@ -71,7 +71,7 @@ function handedOver(w: NodeWorld): readonly Action[] {
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
-/** Ends restarts of VMs that their owners stopped or deleted: nobody starts these. */
+/** Ends restarts of VMs that their owners stopped or deleted, because nobody will start these VMs. */
 function undone(w: NodeWorld): readonly Action[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const away = ownEvacuations(w).filter((e) => e.status.phase === "Restarting" && !here.has(vmOf(e)));
@@ -85,7 +85,10 @@ function undone(w: NodeWorld): readonly Action[] {
   return off.flat().map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/** Returns whether the pod is evicted: a launcher pod only if its VM leaves that way. */
+/**
+ * Returns whether Lifeboat evicts the pod. It evicts a launcher pod only if the VM leaves by a shutdown at its
+ * eviction.
+ */
 function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
   const { pod, verdict, vmi } = subject;
   if (pod.deleting) return false;
@@ -94,8 +97,8 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
 }
 
 /**
- * Evicts a pod. If the guest of a VM then ends, an Event says who ended it, because Lifeboat does not review its own
- * evictions.
+ * Evicts a pod. Before the eviction of a launcher pod, an Event records who ends the guest, because Lifeboat does not
+ * review its own evictions.
  */
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };

@@ -41,7 +41,7 @@ export const MAINTENANCE_MESSAGES = {
   progress: ({ total, left, moving, waiting, blocked }: VmCounts, pods: number) => {
     if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
     if (left === 0) return `no VM is left; VMs that are still arriving on other nodes: ${moving}`;
-    // Some VMs have arrived, but their migrations have not ended.
+    // `moving` is not shown here, because it includes VMs that have arrived and whose migrations have not ended.
     return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
   },
   stuck: (count: number, first: (NamespacedName & { readonly message: string }) | undefined) =>

@@ -37,8 +37,8 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
 }
 
 /**
- * Returns the VMs that Evacuations of this NodeEvacuation name and the status does not. Lifeboat 0.3 wrote no list, and
- * the list has a maximum length.
+ * Returns the VMs that the status does not list, but that Evacuations of this NodeEvacuation name. Lifeboat 0.3 wrote
+ * no list, and the list has a maximum length.
  */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
@@ -50,7 +50,8 @@ function unlisted(w: NodeWorld): readonly VmOutcome[] {
 }
 
 /**
- * Returns as many outcomes as the status may list: first guests that ended, then VMs that stay, last VMs that moved.
+ * Returns at most as many outcomes as the status may list. Guests that ended have priority, then VMs that stay, then
+ * VMs that moved.
  */
 export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
   const most = BOUNDS["status.outcomes"];

@@ -66,8 +66,8 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
 }
 
 /**
- * Returns the active Evacuation of a VM on the node. If the VM is marked and does not migrate, this may be an
- * Evacuation that another party requested: its status says why the VM does not migrate.
+ * Returns the active Evacuation of a VM on the node, usually this NodeEvacuation's. For a marked VM that does not
+ * migrate, it may be another party's Evacuation, whose status says why the VM does not migrate.
  */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
@@ -91,7 +91,7 @@ export interface Whereabouts {
   readonly node?: string | undefined;
 }
 
-/** Returns where a VMI is now. The node's list no longer has the VMI. */
+/** Returns where a VMI is after it has left the node. */
 export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { ne, facts }: NodeWorld): Whereabouts {
   const vmi = facts.get("virtualmachineinstances", vm);
   if (vmi === undefined || isFinal(vmi)) return { is: "Off" };

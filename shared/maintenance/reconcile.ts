@@ -27,7 +27,7 @@ export interface Maintaining {
   readonly onFailure: (doing: string, failure: ClusterError) => void;
   /** Selects the NodeEvacuations to reconcile. */
   readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
-  /** Whether a tick or a full scan is the reason, and not an event. */
+  /** Whether a tick or a full scan started the reconcile, and not an event. */
   readonly isThorough: boolean;
 }
 
@@ -146,14 +146,14 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
 }
 
 /**
- * Returns whether the NodeEvacuation should be reconciled again soon. When a person ends a pause or a blocker, the
- * status should show that at once, even without watches.
+ * Returns whether to reconcile the NodeEvacuation again soon. The status should show at once that a person ended a
+ * pause or removed a blocker, even without watches.
  */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
 }
 
-/** Adds the evictions that were just refused. */
+/** Adds blockers for pods whose evictions were just refused. */
 function withRefusals(
   ne: NodeEvacuationFacts,
   { more = {} }: NodeNext,

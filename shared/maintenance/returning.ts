@@ -1,5 +1,5 @@
 /**
- * VMs that return to a node once it is uncordoned: they still run where they moved, and fit on the node by the
+ * VMs that return to a node after it is uncordoned. Such a VM has not moved again, and fits on the node by the
  * scheduler's rules.
  */
 import { each, together } from "../facts/facts.ts";

@@ -57,7 +57,10 @@ function expired(w: NodeWorld): NodeNext | undefined {
   return drained(w) ?? end(w, "Expired", MESSAGES.expired(w.ne, withoutFractions(notAfter)));
 }
 
-/** Returns the end of a drain whose last VM or pod has left since the last reconcile: that node has not failed. */
+/**
+ * Returns the phase Evacuated if the last VM or pod has left since the last reconcile. Such a NodeEvacuation does not
+ * end as Expired.
+ */
 function drained(w: NodeWorld): NodeNext | undefined {
   if (!hasStarted(w.ne) || nodeToDrain(w)?.unschedulable !== true) return undefined;
   const next = unlessFailed(
@@ -68,8 +71,8 @@ function drained(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Lifeboat 0.3 started this NodeEvacuation after another one. This version knows no such order and would start both at
- * the same time, so the NodeEvacuation is refused.
+ * Refuses a NodeEvacuation that names another one in `schedule.after`. Lifeboat 0.3 started them one after the other;
+ * this version would start both at the same time.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -115,7 +118,8 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * The node is not cordoned for this NodeEvacuation yet. A node that another party cordoned stays cordoned in the end.
+ * The node is not cordoned for this NodeEvacuation yet. If another party cordoned the node, the node stays cordoned
+ * after the NodeEvacuation.
  */
 function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
@@ -156,16 +160,13 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  // The old blockers are removed: the party that uncordoned the node may have changed their causes. Stopped VMs
-  // start.
+  // The old blockers are removed, because the party that uncordoned the node may have changed the causes of the
+  // blockers. Stopped VMs start.
   const first = [...disowned(w), ...starts(w)];
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }
 
-/**
- * A person has paused the NodeEvacuation. If nothing is left on the node, the NodeEvacuation still reports the node as
- * drained.
- */
+/** A person has paused the NodeEvacuation. If no VM and no pod is left, the NodeEvacuation still ends as Evacuated. */
 function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);

@@ -34,13 +34,16 @@ export function nodeStatusAfter(
   return isSoon && !isNews(before, next) ? undefined : { ...written, lastUpdateTime: time };
 }
 
-/** Returns whether the outcomes changed. They are written at once, because a VM may leave in the next moments. */
+/**
+ * Returns whether the start, a condition or an outcome changed. Such a status is written at once, because a VM may
+ * leave within moments.
+ */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
   const { startTime, conditions, outcomes = before.outcomes } = more;
   return startTime !== undefined || conditions !== undefined || knownIn(outcomes) !== knownIn(before.outcomes);
 }
 
-/** Renders each VM, and whether its guest is about to end. */
+/** Renders the UID of each VM, with the reason if the VM has no outcome yet. */
 function knownIn(outcomes: NodeEvacuationStatus["outcomes"]): string {
   return outcomes.map(({ uid, outcome, reason }) => (outcome === undefined ? `${uid} ${reason}` : uid)).join();
 }
@@ -78,7 +81,7 @@ function conditionsAfter(
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** A changed time alone is no reason to write. */
+/** Fields whose change alone is no reason to write the status. */
 const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime"];
 
 function textOf(status: NodeEvacuationStatus): string {

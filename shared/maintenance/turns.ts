@@ -1,4 +1,4 @@
-/** The order in which VMs leave the node: moves while places are free, and guests whose end is due. */
+/** Decides which VMs leave the node next: moves start while places are free, and due restarts and stops start. */
 import type { Action } from "../kube/action.ts";
 import { each, takeInOrder, together } from "../facts/facts.ts";
 import { evacuationsOf } from "../facts/questions.ts";
@@ -13,7 +13,7 @@ import { heldByBlocked, heldByOwner, placesFree, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Turns {
-  /** The VMs of the node. They include VMs whose owners delay them, if their turn has come. */
+  /** The VMs of the node. A VM whose turn has come has a blocker if its owner delays it. */
   readonly views: readonly VmView[];
   readonly starts: readonly Action[];
 }
@@ -47,8 +47,8 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
 }
 
 /**
- * Returns the blocker of a VM without a mark whose Evacuation for another party is Blocked: the VM would take a place
- * for ever.
+ * Returns the blocker of an unmarked VM whose Evacuation for another party is Blocked. The VM would never free its
+ * place.
  */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
@@ -73,15 +73,13 @@ function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
   // Another process has started the restart or the stop.
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
-  // A pod has one Evacuation at a time: the one that migrates the VM is withdrawn first.
+  // A pod has at most one Evacuation: the Evacuation that migrates the VM is withdrawn before the shutdown.
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
   const runStrategy = virtualMachineOf(view.vmi, w)?.runStrategy;
   return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];
 }
 
-/**
- * Returns the attempts that failed earlier, for a VM whose migrations fail although KubeVirt says that it can migrate.
- */
+/** Returns the number of earlier failed attempts of a VM that KubeVirt calls migratable, but whose migrations fail. */
 function inheritedOf({ blocker }: VmView, evacuations: readonly EvacuationFacts[]) {
   if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
   const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);

@@ -15,9 +15,9 @@ import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * `Moving`: it moves now. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller moves
- * it. `Goes`: its eviction shuts it down, by its strategy. `ShutsDown`: Lifeboat restarts or stops it. `Blocked`: it
- * needs action.
+ * `Moving`: the VM moves now. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller
+ * moves it. `Goes`: an eviction shuts it down, because of its eviction strategy. `ShutsDown`: Lifeboat restarts or
+ * stops it. `Blocked`: a person has to act.
  */
 export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked";
 
@@ -66,7 +66,7 @@ function isOf(e: EvacuationFacts, { namespace, name }: NamespacedName): boolean 
   return e.namespace === namespace && e.spec.vmiName === name;
 }
 
-/** Longer than most guests take to shut down. */
+/** Seconds after which a shutdown is overdue: most guests need less time. */
 export const OVERDUE_SECONDS = 300;
 
 function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: NodeWorld): VmView {
@@ -132,7 +132,7 @@ function pinned(vmi: VmiFacts, w: NodeWorld): VmView {
   return staying(vmi, blockerOf(vmi, "NotMigratable", MESSAGES.cannotMigrate(vmi)), w);
 }
 
-/** Returns whether the VM can move: another node has what its owner requires. */
+/** Returns the fate of a VM that can migrate. The VM stays if no other node has what its owner requires. */
 function movable(vmi: VmiFacts, w: NodeWorld): VmView {
   const why = boundTo(vmi, w);
   return why === undefined ? mayMove(vmi, w) : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);
@@ -198,8 +198,8 @@ export function blockerOf(
 }
 
 /**
- * By default Lifeboat asks for twice as many migrations as KubeVirt runs at a time, so that KubeVirt's queue is never
- * empty. With more, pausing the drain or the order of VMs would have no effect.
+ * By default, Lifeboat requests twice as many migrations as KubeVirt runs at a time, so that KubeVirt's queue is never
+ * empty. With a longer queue, pausing the drain or ordering the VMs would have no effect.
  */
 const AHEAD = 2;
 

@@ -8,21 +8,18 @@ import {
 } from "../kube/node-evacuation.ts";
 import { type Deciding, secondsUntil } from "../settings/time.ts";
 
-/** The subject of the rules of a NodeEvacuation, and the facts that they may ask for. */
+/** A NodeEvacuation, and the facts on which its rules decide. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** Whether a tick or a full scan is the reason, and not an event: then expensive facts are judged again. */
+  /** Whether a tick or a full scan, and not an event, causes this decision. Expensive facts are then judged again. */
   readonly isThorough: boolean;
 }
 
 export interface NodeNext {
   readonly phase: NodeEvacuationPhase;
-  /** A text for people. */
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /**
-   * Actions before the status is written, because the status says that they are done. They do not depend on each other.
-   */
+  /** Actions that are carried out, in any order, before the status is written: the status says that they are done. */
   readonly first?: readonly Action[];
   /** Chains of actions that depend neither on each other nor on the status. */
   readonly chains?: readonly (readonly Action[])[];
@@ -46,7 +43,7 @@ export function hasStarted({ status }: NodeEvacuationFacts): boolean {
   return status.startTime !== undefined;
 }
 
-/** Returns whether VMs leave, or a person has changed something that the status does not show yet. */
+/** Returns whether VMs are leaving the node, or the spec has changed and the status does not show the change yet. */
 export function isNewsOf(ne: NodeEvacuationFacts): boolean {
   const { spec, status } = ne;
   const isBehind = spec.intent === "Withdrawn" || (spec.progress === "Paused") !== (status.phase === "Paused");

@@ -99,7 +99,7 @@ export interface ClusterMetrics {
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
-  /** Undefined: Lifeboat may not read them. The metrics then leave them out, instead of reporting none. */
+  /** Undefined: Lifeboat may not read these objects. The metrics then have no samples about them, instead of zeros. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[] | undefined;
   readonly rolling: readonly RollingMaintenanceFacts[] | undefined;
   readonly webhooks: readonly WebhookState[];

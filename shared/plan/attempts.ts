@@ -168,11 +168,15 @@ function sourceImageOf(migration: PlanMigration, vmi: PlanVmi, history: PlanHist
 }
 
 /**
- * KubeVirt deletes older finished migrations of a VMI. Upstream: `defaultFinalizedMigrationGarbageCollectionBuffer`.
+ * KubeVirt keeps at most this many finished migrations of a VMI. Upstream:
+ * `defaultFinalizedMigrationGarbageCollectionBuffer`.
  */
 const KEPT_MIGRATIONS = 5;
 
-/** Returns when KubeVirt created the source pod: for an earlier migration of the VM, or at the start of the VM. */
+/**
+ * Returns when KubeVirt created the source pod: during an earlier migration of the VM, or at the VM's start. Returns
+ * undefined if the time is unknown.
+ */
 function bornAt(
   { sourcePod, createdAt }: PlanMigration,
   vmi: PlanVmi,

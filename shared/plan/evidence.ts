@@ -28,7 +28,7 @@ export interface VmClass extends ClassKey {
 }
 
 export interface Evidence {
-  /** The launcher image that the next pods get. Undefined: no pod has that image yet, and no class is proven. */
+  /** The launcher image of the next pods. Undefined: no pod has that image yet, so no class is proven. */
   readonly launcher?: string;
   readonly classes: readonly VmClass[];
 }
@@ -58,8 +58,8 @@ export function evidenceOf(f: PlanFacts): Evidence {
 }
 
 /**
- * Returns the image of the newest pod: KubeVirt creates every pod with the image that it uses now. After an update of
- * KubeVirt no pod may have that image yet. KubeVirt labels the VMIs whose pods are outdated.
+ * Returns the image of the newest pod whose VMI is not labelled as outdated: KubeVirt uses this image for new pods.
+ * Returns undefined if no pod has the image yet.
  */
 function launcherNow({ podOf, vmiOf }: PlanHistory): string | undefined {
   const newestFirst = [...podOf.values()].toSorted((a, b) => b.createdAt - a.createdAt);
@@ -90,8 +90,8 @@ function classOf(key: ClassKey, vmis: readonly PlanVmi[], attempts: readonly Att
 }
 
 /**
- * Returns the running VM to migrate first. Prefers a VM without a failed attempt, then one that its owner offers, then
- * a small one.
+ * Returns the running VM to migrate first. Prefers a VM without a failed attempt, then a VM that its owner offers for a
+ * first migration, then a small VM.
  */
 function canaryOf(vmis: readonly PlanVmi[], attempts: readonly Attempt[]): PlanVmi | undefined {
   const homeless = new Set(attempts.map(({ vm }) => vm));

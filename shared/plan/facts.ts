@@ -20,7 +20,7 @@ export interface PlanFacts extends Moment {
   readonly budgets: readonly BudgetFacts[];
   readonly quotas: readonly QuotaFacts[];
   readonly volumes: readonly Volume[];
-  /** Volumes that are attached to nodes. Absent: they, or the claims of volumes, could not be read. */
+  /** Volumes that are attached to nodes. Absent: attachments or claims of volumes could not be read. */
   readonly attached?: AttachedVolumes;
   /** Names the lists that could not be read. */
   readonly unread: readonly string[];
@@ -33,7 +33,7 @@ export interface AttachedVolumes {
   readonly volumes: readonly ClaimedVolume[];
 }
 
-/** `image`: of a launcher pod's compute container. */
+/** `image`: the image of the container `compute` in a launcher pod. */
 export interface PlanPod extends PreflightPod {
   readonly image?: string;
   readonly createdAt: number;
@@ -69,7 +69,7 @@ export interface VmKind {
 export const ORDERS = ["given", "planned"] as const;
 
 export interface PlanOptions {
-  /** The nodes, in the order of the maintenance if the person gave an order. */
+  /** The nodes to drain. Unless the plan finds the order, the nodes are drained in this order. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
   /** How many nodes are drained at a time. */
@@ -110,14 +110,17 @@ export interface NodePlan {
   readonly ends: Range;
   /** Whether the node is drained in time, in nine of ten cases. Absent: no end was given. */
   readonly isInTime?: boolean;
-  /** How many VMs leave whose class has no successful migration; and how many whose class's last migrations failed. */
+  /**
+   * Leaving VMs, by the evidence for their classes. `unproven`: no migration of the class has succeeded. `failing`: the
+   * last migrations of the class failed.
+   */
   readonly unproven: number;
   readonly failing: number;
   /** The resources that are missing for its VMs. */
   readonly shortage?: string;
   /** The node after whose maintenance this node would have room. */
   readonly roomAfter?: string;
-  /** `namespace/name` of VMs that leave with some choices of kube-scheduler and not with others. */
+  /** `namespace/name` of VMs that leave only if kube-scheduler makes certain choices. */
   readonly unsure: readonly string[];
   /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];

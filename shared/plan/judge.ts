@@ -75,7 +75,7 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
     otherPods: podsElsewhere(p, name),
     evacuations: p.evacuations.filter((one) => isHere(one.namespace, one.spec.vmiName)),
     migrations: p.migrations.filter((one) => isHere(one.namespace, one.vmiName)),
-    // Only the plan estimates how long migrations take.
+    // Empty, because the plan itself estimates how long migrations take.
     finished: [],
     migratingElsewhere: [...p.vmis.values()].filter((vmi) => vmi.isMigrating && vmi.nodeName !== name),
     budgets: [...namespaces].flatMap((namespace) => budgetsIn.get(namespace) ?? []),
@@ -95,7 +95,7 @@ function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: 
   return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };
 }
 
-/** Answers a forecast's questions from the placement, because everything has been read. */
+/** Answers the forecast's questions from the facts of the plan, which are complete. */
 function factsOn({ node, otherNodes, evacuations }: PreflightFacts, vms: PlanFacts["vms"]): Facts {
   return factsFrom(({ kind, key }) => {
     switch (resourceOf(kind)) {

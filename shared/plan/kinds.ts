@@ -32,7 +32,7 @@ function reader(input: unknown, issues: Issues) {
   };
 }
 
-/** Returns a schema for the pods of one list. */
+/** Returns a schema for one list of pods: equal values in the list share objects. */
 export function planPodSchema() {
   const schema = preflightPodSchema();
   return z.transform((input: unknown, { issues }): PlanPod => {
@@ -172,7 +172,7 @@ export const MigrationOfPlan = z.transform((input: unknown, { issues }): PlanMig
   return present({ ...migration, sourcePod, isCancelled: abortRequested === true || undefined });
 });
 
-/** A PersistentVolume with its claim, and with the nodes that reach it if those are not all. */
+/** A PersistentVolume with its claim. `bound`: the nodes that reach the volume, if only some nodes do. */
 export interface PlanVolume extends ClaimedVolume {
   readonly bound?: Volume;
 }

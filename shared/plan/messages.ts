@@ -9,7 +9,7 @@ import type { PlanOptions } from "./facts.ts";
 type Pod = Pick<PreflightPod, "namespace" | "name">;
 type StartIf = PlanOptions["template"]["startIf"];
 
-/** Lists that a person may not be allowed to read, with the question that stays open without each. */
+/** Lists that a person may lack the permission to read, each with the question that stays open without the list. */
 export const OPEN_WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets refuse evictions",
   resourcequotas: "whether quotas refuse target pods",

@@ -8,14 +8,14 @@ import { afterDrain, backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
   readonly nodes: readonly string[];
-  /** Nodes that never had room when their turn could have come. They are last. */
+  /** Nodes that had no room at any check. The order ends with these nodes. */
   readonly stuck: readonly string[];
   readonly moves: number;
 }
 
 /**
- * The search ends if an order moves each VM at most this often, on average. Another order would save little, and
- * finding it takes as long again.
+ * The search stops at an order with at most this many moves per VM, on average. Trying another order would save little
+ * and take as long again.
  */
 const FEW_MOVES = 1.05;
 

@@ -14,8 +14,8 @@ export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
   /**
-   * The same pods, counted: changed in place from step to step, because a copy for each step would take most of the
-   * time and memory.
+   * The same pods, with the room on each node. The object is changed in place, because a copy for each step would take
+   * most of the time and memory.
    */
   readonly present: PresentPods;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
@@ -53,11 +53,14 @@ export interface Judged {
   readonly vms: PlanFacts["vms"];
   /** The verdicts on pods, by `namespace/name`. A pod without a verdict stays. */
   readonly verdicts: ReadonlyMap<string, PodVerdict>;
-  /** Guests may end, because nothing else blocks or a person agreed. */
+  /** Guests may end, because nothing else blocks the node or `forceShutdowns` is set. */
   readonly mayEnd: boolean;
 }
 
-/** The next place of a pod of the node: some node, a new place to find, or none. */
+/**
+ * The next place of a pod: a known node (`there`), a node to find in this drain (`anew`) or after it (`later`), or
+ * none.
+ */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
@@ -173,7 +176,7 @@ function onNodes(before: Placement["podsOn"], drainedNode: string, pods: readonl
   return after;
 }
 
-/** Moves VMs to their new nodes, where nothing asks them to leave. */
+/** Updates the VMIs of pods on a new node, and removes their marks, migrations and active Evacuations. */
 function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   const vmis = new Map(p.vmis);
   const arrivedHere = new Set<string>();

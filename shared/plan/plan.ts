@@ -25,7 +25,7 @@ export interface Plan {
   readonly takes: Range;
   readonly basis: string;
   readonly evidence: Evidence;
-  /** Nodes that have room in no order. Absent: the person gave the order, and it works. */
+  /** Nodes that have room in no order. Absent: every node has room in the person's order. */
   readonly stuck?: readonly string[];
   /** Lists that could not be read, and the questions that stay open without them. */
   readonly unread: readonly string[];
@@ -74,7 +74,10 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
 /** VMs that leave a node, with their classes at that time. Undefined: the VM's class is unproven. */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
-/** A VM that has left an earlier node has the present launcher, and is of another class than before. */
+/**
+ * Returns the VMs that leave each node. A VM that has left an earlier node has the present launcher, and so another
+ * class.
+ */
 function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: Evidence): readonly Leaving[] {
   const classes = classesOf(evidence);
   const renewed = new Set<string>();

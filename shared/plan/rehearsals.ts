@@ -43,7 +43,7 @@ export function rehearsed(
   options: PlanOptions,
   given: Given,
 ): readonly Doubt[] {
-  // A rehearsal keeps no steps: those of all rehearsals would take most of the plan's memory.
+  // Keeps only outcomes: the steps of all rehearsals would take most of the plan's memory.
   const others = waysOf(options, given).map(([way, shift]) =>
     Array.from(stepsOf(options.nodes, start, { ...options, shift }, way), outcomeOf),
   );

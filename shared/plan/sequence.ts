@@ -9,11 +9,14 @@ import { type Placement, startFrom, withNode, withoutVmsOf, withPlaced } from ".
 
 export interface Step extends NodeJudged {
   readonly node: string;
-  /** The number of earlier drains, of which those at the same time are one. */
+  /** The number of the node's wave: nodes of one wave are drained at the same time. */
   readonly wave: number;
 }
 
-/** Yields the steps of a sequence. `shift`: by how many nodes the first wave is smaller. Missing nodes are left out. */
+/**
+ * Yields the steps of a sequence, without missing nodes. `shift`: the size of a smaller first wave; 0: the first wave
+ * is not smaller.
+ */
 export function* stepsOf(
   nodes: readonly string[],
   start: Placement,

@@ -88,7 +88,7 @@ type Dice = () => number;
 const TAKES = {
   /** Lifeboat cordons the node, and KubeVirt creates the first migration. */
   begin: [3, 12],
-  /** Pods end, mostly long before their grace period. */
+  /** Evicted pods end, mostly long before the end of their grace period. */
   pods: [5, 40],
   /** Lifeboat waits at least 60 s before it ends a guest. */
   wait: [60, 75],

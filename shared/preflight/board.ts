@@ -111,7 +111,7 @@ function podOf({ before, since }: Board, uid: string): NeighbourPod | undefined 
   return since.has(uid) ? since.get(uid) : before.get(uid);
 }
 
-/** Returns the pods of a directory's answer that are on some node. */
+/** Returns the pods with these UIDs that are on a node. Undefined `uids`: all pods. */
 export function podsAmong(board: Board, uids: Iterable<string> | undefined): readonly NeighbourPod[] {
   const found: NeighbourPod[] = [];
   for (const uid of uids ?? new Set([...board.before.keys(), ...board.since.keys()])) {

@@ -4,8 +4,8 @@ import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";
 
 /**
- * UIDs of pods that may be the right ones: the caller checks each pod. A pod is never taken out, so that several boards
- * can share a directory while their pods move.
+ * Returns candidates only: the caller checks each pod. Pods are never removed, so that several boards can share one
+ * directory while their pods move.
  */
 export interface Directory {
   add(pod: NeighbourPod): void;

@@ -12,7 +12,9 @@ type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
 
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
-/** A successful migration: guest memory, and how long it had a place in KubeVirt's queue. */
+/**
+ * A successful migration: the guest's memory, and the seconds from the target pod's creation to the migration's end.
+ */
 export interface FinishedMigration {
   readonly key: string;
   readonly memory: number;
@@ -54,7 +56,7 @@ export function seenIn(
 
 /** KubeVirt takes this long to create the first migration. */
 const START_SECONDS = 3;
-/** The range of an estimate: two thirds of it to four thirds. */
+/** The range of an estimate, as factors of the likely duration. */
 const RANGE = { least: 2 / 3, most: 4 / 3 };
 /** `kubectl drain` asks again every five seconds. */
 const POLL_SECONDS = 5;
@@ -76,8 +78,9 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[
 }
 
 /**
- * Returns the seconds by memory: a line through the observed migrations. With a single size, half of the time counts as
- * constant (starting the target pod, ending the source), and half as proportional to memory.
+ * Returns the seconds of a migration as a linear function of guest memory, fitted to the observed migrations. If all
+ * sizes are equal, half of the time counts as constant (starting the target pod, ending the source), and half as
+ * proportional to memory.
  */
 export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) => number {
   const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];
@@ -124,9 +127,7 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, at
   return { seconds, basis: MESSAGES.basedOnPace(inWords(slow), inWords(fast)) };
 }
 
-/**
- * Returns the guest memory. A VM without guest memory in its spec is taken as a usual VM, so that there is an average.
- */
+/** Returns the guest memory in bytes. Assumes 1 GiB if the VM's spec has no guest memory. */
 function memoryOf({ guestMemory = 0 }: VmiFacts): number {
   return guestMemory > 0 ? guestMemory : GIB;
 }

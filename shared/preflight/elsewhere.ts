@@ -14,7 +14,7 @@ import type { FitNode } from "./fit.ts";
 import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { PREFLIGHT_PODS } from "./views.ts";
 
-/** The most nodes to read. */
+/** The maximum number of nodes to read. */
 const MOST_NODES = 10;
 
 /** `Everything`: each VM of the node that can migrate. */

@@ -85,7 +85,7 @@ export interface Leaving {
 export interface PreflightFacts extends Moment {
   readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
-  /** Every other node, and the pods that are bound to those. */
+  /** All other nodes. `otherPods`: the pods that are bound to other nodes. */
   readonly otherNodes: readonly FitNode[];
   readonly otherPods: readonly NeighbourPod[];
   /** Volumes that not every node reaches. */
@@ -136,7 +136,7 @@ export interface RoomFound {
   readonly node?: string;
   /** How many other nodes have room for the VM, after the VMs before it are placed. */
   readonly nodes: number;
-  /** Fields that the next pod may have, and with which the VM would not fit. */
+  /** Fields that the next pod may or may not have. A pod with these fields would not fit. */
   readonly unsure?: readonly string[];
   /** If there is no room: why the other nodes do not fit. */
   readonly message?: string;

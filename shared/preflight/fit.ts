@@ -1,7 +1,7 @@
 /**
- * Finds the nodes on which a pod fits: one row for each filter of kube-scheduler that pods, nodes and volumes decide.
- * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions), PodTopologySpread,
- * NodeResourcesFit.
+ * Finds the nodes on which a pod fits. One row stands for each kube-scheduler filter that depends on pods, nodes and
+ * volumes. Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions),
+ * PodTopologySpread, NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
 import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -97,14 +97,14 @@ function takeOf(room: Map<string, number>, name: string, amount: number): void {
   if (left !== undefined) room.set(name, left - amount);
 }
 
-/** Taints that the node lifecycle controller adds for a node's state, moments later. */
+/** Taints for a node's conditions. The node lifecycle controller adds each taint moments after its condition. */
 const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
   MemoryPressure: "node.kubernetes.io/memory-pressure",
   DiskPressure: "node.kubernetes.io/disk-pressure",
   PIDPressure: "node.kubernetes.io/pid-pressure",
 };
 
-/** Returns the taints that exclude pods, including those that the node gets moments later. */
+/** Returns the taints that exclude pods, including taints that the node's conditions will cause within moments. */
 export function taintsOf(node: NodeFacts): readonly Taint[] {
   const known = TAINTS.get(node);
   if (known !== undefined) return known;
@@ -140,8 +140,8 @@ export interface Neighbour {
 type WithTerms = Omit<Neighbour, "nodeName">;
 
 /**
- * Returns the nodes that anti-affinity excludes: those in a domain that the pod avoids, or from which another pod
- * excludes it. `there`: without ended pods; `labelsOf`: the labels of their nodes.
+ * Returns a test for nodes that a term of the pod, or of a pod in `there`, excludes. `there`: pods that have not ended.
+ * `labelsOf`: the labels of their nodes.
  */
 export function repelling(
   pod: WithTerms,

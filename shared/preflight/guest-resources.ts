@@ -15,7 +15,10 @@ interface From {
   readonly rendering: Rendering;
 }
 
-/** The highest requests that KubeVirt may render; if uncertain, also the lowest, with the deciding field. */
+/**
+ * The highest requests that KubeVirt may render. If the requests are uncertain, `least` has the lowest requests, and
+ * `field` names the deciding field.
+ */
 interface Rendered {
   readonly most: Sized;
   readonly least?: Sized;

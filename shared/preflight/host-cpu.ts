@@ -53,7 +53,7 @@ export function isCpuMissing(cpu: Labels, { labels }: Pick<WithLabels, "labels">
   return false;
 }
 
-/** Names the CPU that the labels require. Nodes of one kind lack the same labels. */
+/** Names the CPU labels that the node lacks. Nodes of one kind get the same text. */
 export function cpuText(cpu: Labels, node: WithLabels): string {
   return `CPU (without ${missingCpu(cpu, node).join(" and ")})`;
 }

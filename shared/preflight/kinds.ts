@@ -60,7 +60,7 @@ export const ResourceQuota = z.lazy(() =>
   ),
 );
 
-/** Parses the amounts of a quota. Each name is a part of a resource, in that resource's unit. */
+/** Parses the amounts of a quota. A key such as `requests.memory` has the unit of its resource. */
 function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
   const amounts = Object.entries(quantities).map(([name, text]) => {
     const resource = resourceOf(name);

@@ -110,7 +110,7 @@ function placedAs(template: GuestAsks | undefined): Partial<GuestAsks> {
   return { nodeSelector, tolerations, antiAffinity, unchecked, ...(required && { required }) };
 }
 
-/** KubeVirt fills these in when the VMI is created. */
+/** Returns the fields that KubeVirt fills in when the VMI is created. */
 function defaults({ cpuModel, vcpus }: GuestAsks, { asks }: Source): Partial<GuestAsks> {
   const model = cpuModel ?? asks.cpuModel;
   return { ...(model !== undefined && { cpuModel: model }), vcpus: vcpus ?? 1 };
@@ -137,16 +137,16 @@ interface From {
   /** KubeVirt rendered the present pod from these requirements. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
-  /**
-   * Returns whether the next pod selects this label again. It is asked for labels of KubeVirt's that the present pod
-   * selects.
-   */
+  /** Returns whether the next pod selects this label again. `key`: a KubeVirt label that the present pod selects. */
   readonly isOwn: (key: string) => boolean;
 }
 
 type Asking = Pick<LauncherPod, "requests" | "limits" | "placement" | "tolerations" | "antiAffinity">;
 
-/** One kind of requirement: the most, and the least with the field that decides between the two. */
+/**
+ * Requirements of one kind: the most that KubeVirt may render. If uncertain, `least` has the least requirements, and
+ * `field` names the deciding field.
+ */
 interface Part {
   readonly most: Partial<Asking>;
   readonly least?: Partial<Asking>;
@@ -205,7 +205,7 @@ function modelOf({ cpuModel }: GuestAsks): Labels {
   return cpuModel === undefined || cpuModel.startsWith("host-") ? {} : { [`${MODEL}${cpuModel}`]: "true" };
 }
 
-/** Adds the labels that KubeVirt excludes to each term, because a node has to match only one term. */
+/** Adds the labels of excluded nodes to every term, because a node has to match only one of the terms. */
 function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: GuestAsks) {
   const rejected = [
     ...(cpuModel === HOST_MODEL ? [OBSOLETE_MODEL] : []),

@@ -19,7 +19,7 @@ import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.
 import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "./views.ts";
 
-/** Facts that decide only about the pods of the node. A drain reads them repeatedly. */
+/** Facts beyond the node's own pods. A drain reads repeatedly only the other facts (`PodsOfNode`). */
 type Elsewhere =
   "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
 type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
@@ -35,7 +35,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     () => ask.migratingVmis(facts),
   );
   const node = nodes.find((one) => one.name === name);
-  // The list leaves out a node that cannot be parsed: such a node is not absent.
+  // `list` fails if a node cannot be parsed: that node may be the missing one.
   if (node === undefined) return facts.list(ROOMY_NODES) && undefined;
   const hasVms = here.vmis.length > 0;
   const [volumes, leaving, finished, rollout] = together(
@@ -52,7 +52,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
     leavingElsewhere: leaving.items,
     volumes: volumes.items,
-    // An estimate is possible without them.
+    // Not in `unread`: an estimate is possible without them.
     finished: finished.items,
     unread: [...here.unread, ...otherPods.unread, ...volumes.unread, ...leaving.unread, ...rollout],
   };
@@ -97,7 +97,7 @@ function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
   return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
 }
 
-/** Returns the list, or its name if it cannot be read. The rest is still shown. */
+/** Returns the list. If the read fails, returns an empty list, with its name in `unread`. */
 function unlessUnread<T>(what: string, list: () => Readable<T>): Listed<T> {
   return unlessFailed(
     () => listed(what, list()),

@@ -31,7 +31,7 @@ type World = Pick<
   "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring" | "lots" | "present"
 >;
 
-/** The world, with the pods that hold hotplugged volumes and with the nodes by name. */
+/** The world with hotplug pods (`holders`) and the nodes' labels by node name. */
 interface Seen extends World {
   readonly holders: readonly PreflightPod[];
   readonly labelsOf: ReadonlyMap<string, Labels>;
@@ -140,7 +140,7 @@ function largestFirst({ pod: a }: Wanted, { pod: b }: Wanted): number {
   return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
 }
 
-/** Finds room for the most that the pod may request, otherwise for the least. */
+/** Finds room for the pod with the most requirements. If no node has room, finds room for the pod with the least. */
 function roomFor({ there, pod, cpu, least }: Wanted, board: Board, w: Seen): RoomFound {
   if (there !== undefined) return { fits: true, node: there, nodes: 1 };
   const find = (one: PreflightPod) => findRoom(one, board, w, aroundOf(one, cpu, board, w));
@@ -181,7 +181,10 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Returns pods that exclude others, without the VM's own launcher pods: these leave, or no migration starts. */
+/**
+ * Returns pods that anti-affinity may keep apart from this pod. Launcher pods of the same VM are ignored: a migration
+ * starts only if they leave.
+ */
 function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
   const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];

@@ -31,7 +31,7 @@ function is(outcome: PodOutcome, reason: string, message: string): Found {
   return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
 }
 
-/** The requester, as for `kubectl drain`: its request is an ordinary eviction. */
+/** The request of a preflight: an ordinary eviction, as by `kubectl drain`. */
 const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
 /** The VM of the eviction, and Lifeboat's answer. */
@@ -190,8 +190,8 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 }
 
 /**
- * Returns why KubeVirt does not start the VM's migration, which may not exist yet. Upstream: `handleVMBackup` and
- * `handleUtilityVolumes` of virt-controller's migration controller.
+ * Returns why KubeVirt does not start the VM's migration. `own`: the migration, if it exists already. Upstream:
+ * `handleVMBackup` and `handleUtilityVolumes` of virt-controller's migration controller.
  */
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
   if (own?.blockedBy !== undefined) {
@@ -213,8 +213,8 @@ function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
 const AFTERWARDS_SECONDS = 60;
 
 /**
- * Returns why a deleted pod has not ended in time. `cause`: absent if it is unknown, and the pod may still end. Returns
- * undefined if the pod is not deleted or still has time.
+ * Returns why a deleted pod has not ended in time, or undefined if the pod is not deleted or still has time. Without a
+ * `cause`, the reason is unknown and the pod may still end.
  */
 export function hangingIn(
   { goneBy, finalizers }: PreflightPod,

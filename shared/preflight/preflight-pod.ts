@@ -29,7 +29,7 @@ function reader(input: unknown, issues: Issues) {
   };
 }
 
-/** Returns a schema for the node's pods of one list. */
+/** Returns a schema for the node's pods. Use one schema per list: equal values share objects. */
 export function preflightPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];
   return z.transform((input: unknown, { issues }): PreflightPod => {

@@ -24,7 +24,7 @@ interface Vm {
   readonly evacuation?: EvacuationFacts;
 }
 
-/** Lists the pods that leave in a drain. `verdicts`: of the pods, in their order, if known. */
+/** Lists the pods that leave in a drain. `verdicts`: one for each pod, in the order of the pods. */
 export function subjectsOf(
   f: PreflightFacts,
   verdicts: readonly PodVerdict[] = f.pods.map((pod) => verdictOfPod(pod, f)),
@@ -61,13 +61,13 @@ export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
 
-/** Returns whether the VM stays until a person acts. A VM that already migrates does not: its owner may have started that. */
+/** Returns whether the VM stays until a person acts. A VM that already migrates is not blocked. */
 export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
   const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
   return verdict.outcome === "Blocked" && !isOnItsWay;
 }
 
-/** Returns the phase if the last evacuation failed. A person sees the phase, although the next eviction moves the VM. */
+/** Returns the phase if the last evacuation failed. The next eviction may still move the VM. */
 export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "Abandoned" | undefined {
   if (verdict.outcome !== "Moves" && verdict.reason !== "BackingOff") return undefined;
   const { phase } = evacuation?.status ?? {};
@@ -195,7 +195,7 @@ const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint"
 
 const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);
 
-/** Returns the state of the node. `here`: how many VMs are on the node that leave it in a drain. */
+/** Returns the state of the node. `here`: the number of the node's VMs that leave in a drain. */
 export function nodeState(
   { node, settings }: Pick<NodeAlone, "node" | "settings">,
   here: number,
@@ -236,7 +236,7 @@ function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: rea
   return active.length === 0 ? 0 : Math.min(...active.map(({ createdAt }) => createdAt));
 }
 
-/** Returns whether the VM has left, even if no reconcile has seen it. */
+/** Returns whether a VM that is not on the node left by this Evacuation, which may not be reconciled yet. */
 function hasLeft(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || ["Moved", "Restarted", "Stopped", "Gone"].includes(evacuation.status.phase ?? "");
 }

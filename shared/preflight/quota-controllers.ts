@@ -1,7 +1,8 @@
 /**
- * Which controller raises a ResourceQuota while a VM moves, or counts a migration's target pod differently, if the
- * quota shows it. Upstream: pkg/controller/master/migration and resourcequota of harvester/harvester;
- * pkg/mtq-controller of kubevirt/managed-tenant-quota; rq-controller of kubevirt/application-aware-quota.
+ * Finds the controller that raises a ResourceQuota while a VM moves, or counts a migration's target pod differently.
+ * Metadata of the quota shows the controller. Upstream: pkg/controller/master/migration and resourcequota of
+ * harvester/harvester; pkg/mtq-controller of kubevirt/managed-tenant-quota; rq-controller of
+ * kubevirt/application-aware-quota.
  */
 import type { FitNode } from "./fit.ts";
 
@@ -34,8 +35,8 @@ const CONTROLLERS: readonly QuotaController[] = [
 ];
 
 /**
- * Returns the controller that raises the quota for this resource. Undefined: the quota shows none. `resource`: the
- * quota's own name for it.
+ * Returns the controller that raises the quota for this resource, or undefined if the quota's metadata shows none.
+ * `resource`: the name of the resource in the quota.
  */
 export function raisedBy(
   resource: string,

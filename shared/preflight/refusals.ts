@@ -104,7 +104,7 @@ function isEnded(pod: PodFacts, { vmis, settings }: World): boolean {
 
 const ENDING: readonly string[] = ["allow", "shutdown"];
 
-/** The scopes of quotas that are for every launcher pod: such a pod has requests, and no activeDeadlineSeconds. */
+/** Quota scopes that match every launcher pod: launcher pods have requests, and no activeDeadlineSeconds. */
 const FOR_ALL_LAUNCHERS: readonly string[] = ["NotTerminating", "NotBestEffort"];
 const FOR_OTHERS: readonly string[] = ["Terminating", "BestEffort"];
 

@@ -40,9 +40,8 @@ const PLUGINS: readonly Plugin[] = [
 ];
 
 /**
- * Returns the best node. kube-scheduler draws lots between equal nodes. Without lots, this takes the node with the
- * fewest pods, then the first by name. In a cluster of more than 100 nodes kube-scheduler scores only some of them:
- * that is left out.
+ * Returns the best node. Among equal nodes a lot decides, as in kube-scheduler; without `lots`, the fewest pods decide,
+ * then the name. In a cluster of more than 100 nodes, kube-scheduler scores only some nodes: this function scores all.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { pod, nodes, board, lots } = scored;

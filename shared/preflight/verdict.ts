@@ -117,7 +117,7 @@ function notJudged(
   return [...unchecked, ...notRendered, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
 }
 
-/** Lists VMs for whose next pods there is room only if KubeVirt renders them in one of two ways. */
+/** Lists VMs whose next pod may not fit, depending on how KubeVirt renders the pod. */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   return pods.flatMap(({ namespace, name, vmi = name, room }) =>
     (room?.unsure ?? []).map((field) => MESSAGES.nextPodUnsure({ namespace, name: vmi }, field)),
@@ -130,7 +130,7 @@ export function waitingForControllers(pods: readonly PodVerdict[]): readonly str
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));
 }
 
-/** Lists pods that may stay for ever, though no fact says so. */
+/** Lists uncertain obstacles that may keep pods on the node for ever. */
 function mayStay(
   judged: readonly Judged[],
   held: ReadonlyMap<string, HeldByBudget>,

@@ -28,7 +28,7 @@ export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
   return isGuestAlive(vmi) && isToMove(vmi, settings);
 }
 
-/** Returns whether an Evacuation shows that the VM is marked or about to be. */
+/** Returns whether the VM is marked, or has an active Evacuation. */
 function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
 }
@@ -79,7 +79,7 @@ export function planPressure(w: PressureWorld): Plan {
   return { chains, again: chains.length > 0 };
 }
 
-/** Returns guests that should move instead of ending, by UID: each once, for any number of signals. */
+/** Returns guests that should move instead of ending, by UID. Several signals about one guest give one entry. */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
   const saved = signals.filter((signal) => {
     const { vmi, pod } = signal;
@@ -156,8 +156,8 @@ function selectVictims(
 }
 
 /**
- * Selects External VMs, which are only marked: their controllers decide where they move and how many at a time. The VMs
- * that may leave at once get some minutes. Then others are marked, so that an idle controller does not block them.
+ * Selects External VMs, which are only marked: their controllers decide where and how many VMs move. A VM that does not
+ * move within `stuckSeconds` gives up its place, so that an idle controller blocks no other VM.
  */
 function externalVictims(
   inTurn: readonly VmOnNode[],
@@ -191,8 +191,8 @@ function overRequest({ vmi, pod }: VmOnNode): number {
 }
 
 /**
- * Returns whether the scheduler may place a migration's target pod on the node. Most pods tolerate the taint for memory
- * pressure, but a node under pressure is no help.
+ * Returns whether the scheduler may place a migration's target pod on the node. Excludes every node under pressure,
+ * because most pods tolerate the taint for memory pressure.
  */
 export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]>): boolean {
   const { name, pressures } = spot.node;

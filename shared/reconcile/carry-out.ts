@@ -21,7 +21,8 @@ export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
   /**
-   * Reads from watches, which may be old. Absent: nothing is watched, or the work must find what no watch has shown.
+   * Reads facts from watches, which may be outdated. Absent: nothing is watched, or the reconcile must find changes
+   * that no watch has shown.
    */
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
@@ -34,7 +35,9 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** How many of these failures would happen again: a request is refused, or an object cannot be parsed. */
+  /**
+   * Failures that would happen again: refused requests, and objects that cannot be parsed. `failures` includes them.
+   */
   readonly refused: number;
   readonly left: number;
   /** Another reconcile should follow at once: an action needs a next step, or another process was faster. */

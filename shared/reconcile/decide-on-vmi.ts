@@ -28,8 +28,8 @@ interface Subject extends Deciding {
 }
 
 /**
- * Decides on a VMI. Evacuations are read before the VMI: if an Evacuation says that it saw the mark, a missing mark was
- * removed.
+ * Decides on a VMI. Evacuations are read before the VMI: if an Evacuation records a mark and the VMI has none, the mark
+ * was removed.
  */
 export function decideOnVmi(
   key: NamespacedName,

@@ -15,7 +15,6 @@ import { hasNoExecuteTaint, readLaunchersOn, ofEach, ofThese } from "./taints.ts
 
 export interface PlansOfNodes {
   readonly plans: Plans;
-  /** Evacuations, for all plans of this file. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -30,8 +29,8 @@ export async function decideOnNodes(asked: SignalsAsked, observer: Observer): Pr
   const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
   const [there, leaving, launchers] = await Promise.all([
     ofEach(left, ({ name }) => readVmisOn(name, cluster)),
-    // Evacuations from nodes under pressure were read above. The others are read because they end if their taint was //
-    // removed.
+    // Evacuations from nodes under pressure were read above. Evacuations from other nodes are read, because an
+    // Evacuation ends when its taint is removed.
     ofEach(
       (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
       ({ name }) => readEvacuationsFrom(name, cluster),

@@ -21,7 +21,7 @@ import type { Observer } from "../settings/load-settings.ts";
 /** The input of a reconcile. */
 export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
-  /** Pods of the requested VMIs, because the state of pods and guests concerns node pressure, too. */
+  /** Pods of the requested VMIs. The status of a pod may show that the kubelet ends the pod. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
@@ -33,7 +33,7 @@ interface Seen extends SignalsAsked {
 
 export type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
-/** The most nodes to check for room: if none of them has room, hardly any other has. */
+/** The maximum number of nodes to check for room. If these nodes have no room, hardly any other node has room. */
 const MOST_CANDIDATES = 10;
 
 export async function readPressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {

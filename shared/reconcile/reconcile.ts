@@ -127,15 +127,15 @@ async function empty(deps: Deps, which: Which): Promise<Result> {
 }
 
 /**
- * Reconciles the VMIs of Evacuations. `evacuations`: every active one. A `Duplicate` may still have a deadline or
- * another cause for its VM.
+ * Reconciles the VMIs of all active Evacuations. An ended `Duplicate` may still set a deadline or another cause for its
+ * VM.
  */
 async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
   const byVmi = Map.groupBy(evacuations, (e) => keyOf(vmiOf(e)));
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
-    // The VMI's ended Evacuations are read, too, if they matter or if the watches have them anyway.
+    // All Evacuations of the VMI are read if an ended one may matter, or if the watches have them anyway.
     const needsAll = deps.watched !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
     return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };

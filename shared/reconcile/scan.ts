@@ -30,7 +30,7 @@ export interface Scanned {
 
 export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
-  // Read before the VMIs: a mark that is missing later was removed.
+  // Evacuations are read before the VMIs: if an Evacuation records a mark and the VMI has none, the mark was removed.
   const evacuations = await cluster.list("evacuations");
   // A VMI that cannot be parsed may still have a budget and pods.
   let complete = true;

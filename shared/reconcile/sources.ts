@@ -60,8 +60,8 @@ function sourcesOf(
     !isMarkBehind(decision, clock()) && all(isSafeAction)(decision);
   return [
     { reads: shown, isSafe: isOf((action) => isSafeOnCachedFacts(action, "Reconcile")) },
-    // The end of an Evacuation whose VM has moved is decided on a live VMI: it is newer than the Evacuation, whose
-    // version the write tests.
+    // The end of an Evacuation whose VM has moved is decided on a live VMI, which is newer than the Evacuation. The
+    // write fails if the Evacuation has changed.
     { reads: (question) => (isVmi(question) ? live : shown)(question), isSafe: isOf(isSafeWithLiveVmi) },
   ];
 }

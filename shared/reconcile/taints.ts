@@ -19,8 +19,8 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. Reads that only if
- * the feature gate is off: then Lifeboat deletes the pods that the policy keeps.
+ * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. The policy is read
+ * only if the feature gate is off: Lifeboat then deletes the pods that the policy keeps.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
@@ -53,7 +53,8 @@ export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
 }
 
 /**
- * Returns pods of these VMIs. Another pod's VMI is on another node or missing, which a reconcile of that VMI handles.
+ * Returns pods of these VMIs. Leaves out pods whose VMI is missing or on another node: the reconcile of that VMI
+ * handles them.
  */
 export function ofThese(vmis: readonly VmiFacts[], pods: readonly PodFacts[]): readonly PodFacts[] {
   const keys = new Set(vmis.map(keyOf));

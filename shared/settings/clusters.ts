@@ -21,7 +21,7 @@ function isServer(text: string): boolean {
 }
 
 /**
- * The secret with which the relay signs, by
+ * The secret with which the relay signs, as specified in
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
  */
 export const RelaySecret = z.lazy(() =>
@@ -35,7 +35,7 @@ export const RelaySecret = z.lazy(() =>
     ),
 );
 
-/** A token has no space and no line break, which an editor may add: it could not be sent in a header. */
+/** A token has no spaces or line breaks. An editor may add a line break, which a header cannot contain. */
 const Token = z.lazy(() => z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]+$/, MESSAGES.tokenWithoutSpaces)));
 
 /** A token for Lifeboat's own endpoints. People invent these tokens, and short ones can be guessed. */

@@ -74,8 +74,7 @@ function permitted({ lacking }: ConfigurationFindings): Verdict {
 }
 
 /**
- * Reports on the token. `False` is about a token that expires soon: if a token is not accepted, no condition can be
- * written.
+ * Reports on the token. `False`: the token expires soon. With a rejected token, Lifeboat cannot write any condition.
  */
 function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
   return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
@@ -112,7 +111,8 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
 }
 
 /**
- * How long a review without the necessary facts shows in the condition, in seconds: the time between two full scans.
+ * The time in seconds for which the condition shows a review without the necessary facts: the time between two full
+ * scans.
  */
 const UNDECIDED_SECONDS = 600;
 const RENEWED_SECONDS = 60;
@@ -126,7 +126,7 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
 }
 
 /**
- * Returns the condition for a full scan. It is True again if Lifeboat could read the facts of every review for a while.
+ * Returns the condition for a full scan. The status is True again `UNDECIDED_SECONDS` after the last undecided review.
  */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";

@@ -8,7 +8,7 @@ import type { InstalledWebhook } from "../kube/facts.ts";
  * the cause.
  */
 export const GUARDED = {
-  /** The scheduler deletes victims in this way since VERSIONS.asynchronousPreemption. */
+  /** Since VERSIONS.asynchronousPreemption, the scheduler deletes victims in parallel with its other work. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   /** A taint on a device of the pod by Dynamic Resource Allocation (VERSIONS.deviceTaints): the node has no taint. */
@@ -26,8 +26,8 @@ export const GUARD_CAUSES = [
 ] as const satisfies readonly GuardCause[];
 
 /**
- * Causes of deletions that the guard's webhook reviews. For a node's taint, a policy of the API server refuses
- * deletions, and Lifeboat finds them itself.
+ * Causes of deletions that the guard's webhook reviews. A policy of the API server refuses deletions for a node's
+ * taint, and Lifeboat itself finds the pods on the tainted node.
  */
 export type ReviewedCause = Exclude<GuardCause, "NoExecuteTaint">;
 
@@ -64,8 +64,8 @@ type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchCon
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
 /**
- * Returns whether budgets are unnecessary: KubeVirt's eviction webhook fails closed, and the guard is on. The scheduler
- * prefers victims without a budget.
+ * Returns whether KubeVirt's eviction webhook, which fails closed, and the guard make budgets unnecessary. The guard is
+ * required, because the scheduler prefers victims without a budget.
  */
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);

@@ -96,7 +96,7 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
   return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
-/** A condition says what is wrong with a field, and a metric says that a field is wrong. */
+/** Returns the configuration without the problems of its fields, which a condition and a metric report. */
 async function readConfiguration(cluster: Client): Promise<ConfigurationSpec> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
   return parseConfiguration(facts?.spec ?? {}).value;

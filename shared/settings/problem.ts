@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The message if a schema has none of its own. Zod's own texts can be long, and repeat the received value. */
+/** Sets the message for schemas without a message. Zod's own texts can be long, and repeat the received value. */
 z.config({ localeError: expectation });
 
 function expectation(issue: z.core.$ZodRawIssue): string {
@@ -61,7 +61,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: MESSAGES.unknownKey }));
   }
-  // Reports the problem of a record's key, rather than only its existence.
+  // Reports why a record's key is invalid, instead of only that the key is invalid.
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
   return [{ field: at(issue.path), message }];
 }

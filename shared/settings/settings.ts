@@ -84,7 +84,7 @@ export const SCHEMA = {
       "system:serviceaccount:karpenter:karpenter",
     ]),
   }),
-  /** Which VMs may move after SIGTERM, with the Plugin that makes virt-handler refuse a shutdown. */
+  /** VMs that may move after SIGTERM. The shield needs the Plugin that makes virt-handler refuse a shutdown. */
   shield: section({
     /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show. 0: no VM is covered. */
     maxPodGracePeriodSeconds: seconds(0),
@@ -124,13 +124,13 @@ export interface Settings extends OwnSettings {
   readonly clusterStrategy?: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
-  /** Whether no eviction succeeds without KubeVirt's review, and no preemption without the guard's: see guarded.ts. */
+  /** Whether KubeVirt reviews every eviction and the guard reviews every preemption: see guarded.ts. */
   readonly evictionsCovered: boolean;
   /** Whether the API server's policy refuses deletions for NoExecute taints. It is read only if the gate is off. */
   readonly isHoldingTaints: boolean;
   /** Whether virt-handler stays on a node that gets a NoExecute taint. */
   readonly handlerToleratesNoExecute: boolean;
-  /** Whether the shield is wanted, and virt-handler asks its Plugin. */
+  /** Whether the shield is wanted, and virt-handler asks the shield's Plugin. */
   readonly isShieldOn: boolean;
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;

@@ -29,7 +29,9 @@ export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrat
   return { known: false, field, value };
 }
 
-/** Returns the strategy that applies, or None for an unknown value, which only endpoints report to a caller. */
+/**
+ * Returns the strategy that applies, or None for an unknown value. Only endpoints report an unknown value to a caller.
+ */
 export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : "None";

@@ -53,7 +53,7 @@ const UNITS = [
   [60, "m"],
 ] as const;
 
-/** Renders a duration as kubectl renders ages: two units if the first is small. */
+/** Renders a duration as kubectl renders ages: with a second unit if the first number is below 10. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole}s`;

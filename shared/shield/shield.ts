@@ -68,7 +68,7 @@ export function isShieldable(vmi: VmiFacts, settings: Settings): boolean {
   return isLong && phase === "Running" && canMigrate(vmi, settings);
 }
 
-/** Returns milliseconds since the epoch, or 0 for a value that Lifeboat did not write. */
+/** Returns the label's time in milliseconds since the epoch. Returns 0 for a value that Lifeboat did not write. */
 function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
@@ -99,8 +99,8 @@ function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Ac
 }
 
 /**
- * Returns the action that labels a VM which is moving. virt-handler itself does not shut down a guest whose memory is
- * being copied. It would shut down a guest whose target is starting, or whose migration has failed.
+ * Returns the action that labels a moving VM. Without the label, virt-handler spares a guest whose memory is being
+ * copied, but not a guest whose target is starting or whose migration has failed.
  */
 export function armFor(
   vmi: VmiFacts,
@@ -124,15 +124,16 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
   if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
-  // A running migration would prevent the shutdown until the launcher destroys the guest.
+  // Unfinished migrations are deleted: during a migration the guest cannot shut down, and the launcher would destroy
+  // the guest.
   const unfinished = migrations.filter((migration) => !isFinal(migration) && !migration.deleting);
   const end = unfinished.map((migration): Action => ({ verb: "DeleteMigration", migration }));
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
 }
 
 /**
- * Returns whether the VM is in danger: its node is under pressure, or the VM is about to leave. A drain may have
- * started the migration for which a preemption waits.
+ * Returns whether the VM is in danger: its node is under pressure, or the VM has an active Evacuation from the node.
+ * The Evacuation may have any cause, because a preemption may wait for a drain's migration.
  */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;
@@ -140,8 +141,8 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
 }
 
 /**
- * Returns since when the shutdown has been refused. Ignores refusals before the label was set or renewed, which
- * concerned another pod. If the refusals are unknown, returns when the label was set or renewed.
+ * Returns the time of the first refusal, or the time at which the label was set or renewed if the refusals are unknown.
+ * Ignores refusals before that time, because they concern another pod.
  */
 function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
   const since = untilOf(vmi) - hold;

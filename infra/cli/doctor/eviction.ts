@@ -44,8 +44,8 @@ export function isAnswered(trial: EvictionTrial | undefined): boolean | undefine
 }
 
 /**
- * Returns Lifeboat's messages. KubeVirt has the same messages: only the webhook's name, or a warning, shows whose
- * message it is.
+ * Returns the message if it comes from Lifeboat. KubeVirt's webhook uses the same texts, so only the webhook's name or
+ * a warning identifies the sender.
  */
 function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];
@@ -62,7 +62,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
   if (webhook === "Missing") {
     return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install, isMissing: true };
   }
-  // The webhook's base may also be a Service's address, which no host outside of the cluster resolves.
+  // The webhook's URL may be the address of a Service, which only hosts of the cluster can resolve.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
   const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks, and gets no answer"], fix };

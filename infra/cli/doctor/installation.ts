@@ -73,14 +73,16 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
   if (observedGeneration < found.generation) {
     return [warning(said, "it is about the configuration before its last change: the next full scan updates it")];
   }
-  // The condition has not been observed yet: its message says what will show it.
   if (status === "Unknown") return [warning(said, message)];
   if (reason === "ExpiresSoon") return [warning(said, message, fix)];
   // The first part of the message says that all is well. The other parts are notes for the administrator.
   return [ok(said, message.split("; ").slice(1))];
 }
 
-/** Checks that the relay exists if Lifeboat needs it, and that it is ready: each of its watches has its first list. */
+/**
+ * Checks that the relay exists if Lifeboat needs it, and is ready. A ready relay has received the first list of each
+ * watch.
+ */
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);
   if (inside !== undefined) {

@@ -27,8 +27,8 @@ export function idOf({ kind, metadata: { name } }: Manifest): string {
 }
 
 /**
- * Compares the installed policies with the shipped ones: usernames, KubeVirt's account, the Lease that is the clock,
- * and the rest. Another check reports missing policies, and policies whose gate is off.
+ * Compares the installed policies with the shipped ones, including usernames and the Lease that serves as clock.
+ * Another check reports missing policies, and policies whose gate is off.
  */
 export async function policies({ holdPolicies, guardSite, policyObjects }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
@@ -174,7 +174,10 @@ export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Pr
   return [warning(said, reasons, `kubectl -n ${first?.namespace} delete pod ${first?.name}`)];
 }
 
-/** Returns the pods that no VMI lists. They were read before the VMIs, so that KubeVirt has listed its own by then. */
+/**
+ * Returns the pods that no VMI lists. The pods are read before the VMIs, so that KubeVirt has time to list its own
+ * pods.
+ */
 export function forgedAmong(pods: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly PodFacts[] {
   const known = new Set(
     vmis.flatMap(({ namespace, activePods }) => Object.keys(activePods).map((uid) => `${namespace}/${uid}`)),

@@ -44,7 +44,7 @@ const WEBHOOKS = "validatingwebhookconfigurations";
 
 export function readsOf(connection: Connection, now: Date) {
   const { context, server, send, cluster } = connection;
-  /** Makes a read that is done once, when it is first needed. `about`: its subject, in words. */
+  /** Makes a read that runs once, when a check first needs it. `about`: the name of the read in messages. */
   const once = <T>(about: string, ask: (cluster: Client) => Promise<T>) => {
     let asked: Promise<T> | undefined;
     return () => (asked ??= attempt(connection, about, () => ask(cluster())));
@@ -84,7 +84,7 @@ export function readsOf(connection: Connection, now: Date) {
     }),
     /** The accounts that schedule pods. */
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** The values to which the policies are fitted. If the settings cannot be read, this read fails, too. */
+    /** The values of this cluster that the guard's policies depend on. Fails if the settings cannot be read. */
     guardSite: once("what the guard's policies depend on", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
@@ -95,7 +95,7 @@ export function readsOf(connection: Connection, now: Date) {
       const clock = await findClock(send, { now: () => now });
       return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
     }),
-    /** Pods are read before VMIs, so that KubeVirt has listed each of the pods by the time its VMI is read. */
+    /** Reads pods before VMIs, so that each VMI already lists the pods that KubeVirt created for it. */
     launcherPods: once("launcher pods and their VMIs", async (to) => {
       const labels = { [names.COMPONENT_LABEL]: [names.LAUNCHER_COMPONENT, names.HOTPLUG_COMPONENT] };
       const pods = await to.list("pods", { labels });
@@ -136,7 +136,7 @@ export async function settingsOf({ kubevirt, configuration }: DoctorReads): Prom
   return mergeSettings((await readable(kubevirt))?.facts, value);
 }
 
-/** Returns whether Lifeboat runs in the cluster. If a Worker exists, too, the API server's webhook decides. */
+/** Returns whether Lifeboat runs in the cluster. Returns false if the API server's webhook calls a Worker. */
 export async function isInCluster({ inside, evictionWebhook }: DoctorReads): Promise<boolean> {
   const isThere = (await readable(inside)) !== undefined;
   return isThere && (await readable(evictionWebhook))?.base === undefined;
@@ -147,7 +147,7 @@ async function readPolicies(send: Send): Promise<Installed> {
   return new Map(found);
 }
 
-/** Makes a forbidden read fail: a Lease that may not be read is not absent. */
+/** Makes a forbidden read fail, because a forbidden Lease would otherwise count as missing. */
 function withoutForbidden(send: Send): Send {
   return (request) => send({ ...request, expect: (request.expect ?? []).filter((code) => code !== 403) });
 }

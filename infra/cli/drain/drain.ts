@@ -123,14 +123,17 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   return await followSeveral(rm, following);
 }
 
-/** Finds the active RollingMaintenance to join. Returns undefined if there is none, or only one node. */
+/**
+ * Finds the active RollingMaintenance to join. Returns undefined for a single node, or if no such RollingMaintenance is
+ * active.
+ */
 async function severalOf([first, ...others]: readonly Plan[], options: Options, { connection, host }: With) {
   if (first === undefined || others.length === 0) return undefined;
   const nodes = [first, ...others].map(({ node }) => node);
   return await joinedOf(nodes, factsOf(first.manifest).spec, { connection, host, options });
 }
 
-/** Gives the slowest node its time, unless the person has given one. */
+/** Derives the time limit for nodes from the slowest node, unless the person has set a limit. */
 function withTimeout(options: Options, found: readonly Preflight[]): Options {
   const slowest = Math.max(0, ...found.map(({ time }) => time?.seconds.most ?? 0));
   return { ...options, nodeTimeout: options.nodeTimeout ?? timeoutFor(slowest) };

@@ -23,7 +23,8 @@ export interface Following {
   readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
   /**
-   * The start time that the person gave. Absent: the drain should start now, even if it joins one that starts later.
+   * The start time that the person gave. If absent, the drain should start now, even if it joins a drain that starts
+   * later.
    */
   readonly at?: unknown;
   readonly output: Form;
@@ -31,7 +32,7 @@ export interface Following {
   readonly rolling?: RollingMaintenanceFacts;
 }
 
-/** A NodeEvacuation, with the Evacuations of its VMs that the person may read. */
+/** A NodeEvacuation, and the Evacuations of its VMs as far as the person may read them. */
 export interface Followed {
   readonly ne: NodeEvacuationFacts;
   readonly evacuations: readonly EvacuationFacts[];

@@ -1,4 +1,4 @@
-/** The options of a drain, and the spec that they make. */
+/** The options of a drain, and the spec of the NodeEvacuation or RollingMaintenance that they request. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import type { NodeEvacuationSpec, VM_ORDERS, WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
 import type { NodeTemplate, RollingMaintenanceSpec } from "../../../shared/kube/rolling-maintenance.ts";
@@ -31,7 +31,7 @@ export interface Options {
 
 export const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;
 
-/** Returns the spec that `options` ask for, for each node. Defaults are the CRD's. */
+/** Returns the spec of each node's NodeEvacuation. Options that are not given have the defaults of the CRD. */
 export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options, times: Times) {
   const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && wholeSeconds(time));
   return {
@@ -53,7 +53,7 @@ export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof
 
 type Asked = NodeTemplate & Pick<NodeEvacuationSpec, "schedule">;
 
-/** Returns the differences of an active drain, named by the options of the command. */
+/** Returns the options of the command in which an active drain differs from the request. */
 export function unlikeIn(is: Asked, asked: Asked, given: Options): readonly string[] {
   return differences(given, [
     ["at", is.schedule.notBefore, asked.schedule.notBefore],
@@ -67,7 +67,7 @@ export function unlikeIn(is: Asked, asked: Asked, given: Options): readonly stri
   ]);
 }
 
-/** Returns the differences of an active drain of several nodes. */
+/** Returns the options in which an active drain of several nodes differs from the request. */
 export function unlikeInRolling(is: RollingMaintenanceSpec, asked: Asked, given: Options): readonly string[] {
   const ofWhole = differences(given, [
     ["maxUnavailable", is.maxUnavailable, given.maxUnavailable],

@@ -55,7 +55,7 @@ interface Printing {
 function printTables({ seen, reports, rolling, code, isWide }: Printing, host: Host): void {
   const paint = paintFor(host.stdout, host);
   for (const { node, phase, message } of reports) {
-    // A node whose turn may never come is no success.
+    // Marks a Scheduled node with a warning, because its drain may never start.
     const isWaiting = phase === "Scheduled" && code !== EXIT.done;
     const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
     host.stdout.write(`${paint(mark, style)} ${MESSAGES.progress(`node/${node}`, phase, printable(message))}\n`);

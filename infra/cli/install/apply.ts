@@ -22,9 +22,8 @@ export interface Applying {
 
 const MANAGER = "lifeboat-install";
 /**
- * The content type of server-side apply. client-node's KubernetesObjectApi is not used: it writes objects by its
- * models, and loses renamed fields such as `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of
- * a NetworkPolicy.
+ * The content type of server-side apply. client-node's KubernetesObjectApi would lose renamed fields, such as
+ * `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
  */
 const APPLY = "application/apply-patch+yaml";
 
@@ -87,8 +86,8 @@ export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Returns the path of an object. All shipped manifests of namespaced kinds have a namespace, and the plurals of their
- * kinds are regular.
+ * Returns the API path of an object. Every shipped manifest of a namespaced kind has a namespace, and all kinds have
+ * regular plurals.
  */
 export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;

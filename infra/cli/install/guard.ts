@@ -1,6 +1,6 @@
 /**
- * Fits the guard's policies to a cluster: its usernames, its feature gates, the Lease that is the clock, and how long
- * deletions are refused.
+ * Fits the guard's policies to a cluster: usernames, feature gates, the Lease that serves as clock, and the duration of
+ * refusals.
  */
 import * as z from "zod";
 import { named } from "../../../shared/kube/client.ts";

@@ -22,16 +22,16 @@ type Lease = z.output<typeof Lease>;
 const Leases = z.object({ items: z.array(Lease) });
 
 /**
- * How often a leader renews its Lease, at least, during the Lease's duration. kube-controller-manager renews every 2 s
- * of 15 s, OpenShift's every 26 s of 137 s.
+ * The minimum number of times that a leader renews its Lease during the Lease's duration. For example,
+ * kube-controller-manager renews a Lease of 15 s every 2 s.
  */
 const RENEWALS = 5;
-/** An API server renews its own Lease every 10 s, although its duration is an hour. */
+/** How often an API server renews its own Lease, in seconds. The Lease's duration is an hour. */
 const API_SERVER_SECONDS = 10;
 
 /**
- * Finds kube-controller-manager's Lease, otherwise that of the only API server. Returns undefined if no Lease is
- * renewed often enough.
+ * Finds the Lease of kube-controller-manager, otherwise the Lease of the only API server. Returns undefined if no Lease
+ * is renewed often enough.
  */
 export async function findClock(send: () => Send, host: Pick<Host, "now">): Promise<HoldClock | undefined> {
   const answer = await send()({ method: "GET", path: `${LEASES}/${MANAGER}`, expect: [404] });
@@ -68,15 +68,15 @@ const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
 /**
- * How long a policy may refuse, at most. The policy counts from a condition of the pod, which kube-controller-manager
- * resets after 120 s.
+ * The maximum age of the pod's condition, in seconds, until which a policy refuses. kube-controller-manager resets the
+ * condition after 120 s.
  */
 const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock for the policy. The policy must stop refusing in time even if three renewals of the Lease are missed.
- * Returns undefined if it would then refuse for too short a time to help.
+ * Returns a clock whose refusals end in time even if the leader misses three renewals. Returns undefined if the
+ * refusals would last less than `SHORTEST_SECONDS`.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

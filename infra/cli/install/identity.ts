@@ -26,7 +26,7 @@ export interface Giving {
   readonly host: Host;
   /** How long to wait for cert-manager, in seconds. */
   readonly seconds: number;
-  /** The CA of the certificate in PEM, if a person provides both. */
+  /** The CA in PEM, if a person provides the certificate and its CA. */
   readonly ca?: string | undefined;
   /** The planned webhook objects. */
   readonly webhooks: readonly Manifest[];

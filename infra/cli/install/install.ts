@@ -42,7 +42,10 @@ interface Installing extends Applying {
 interface Step {
   /** The text that is printed when the step is done. */
   readonly title: string;
-  /** The step is only for this form of Lifeboat. `Worker`: only if --worker is given, because a Worker that is installed already has its entry. */
+  /**
+   * The form of Lifeboat that needs this step. `Worker`: only with --worker, because an installed Worker already has
+   * its entry.
+   */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }
@@ -67,7 +70,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // After the webhooks: without them the Worker would create unnecessary budgets.
+  // The scan runs after the webhooks exist. Otherwise the Worker would create unnecessary budgets.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 

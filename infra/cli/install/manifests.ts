@@ -45,7 +45,7 @@ export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Mani
   return `${kind.toLowerCase()}${suffix}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
 
-/** An optional feature that `--with` names. `gates`: those that this installation switches on. */
+/** An optional feature that `--with` names. `gates`: the feature gates that this installation switches on. */
 export interface Part extends Feature {
   /** Paths of the manifests, below `infra`. */
   readonly files: readonly string[];

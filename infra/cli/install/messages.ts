@@ -1,4 +1,4 @@
-/** All messages of `install` and `uninstall`. Lists of rules, checks and steps have theirs in their rows. */
+/** All messages of `install` and `uninstall`, except the messages in the rows of rules, checks and steps. */
 import * as names from "../../../shared/kube/names.ts";
 import { printable } from "../print.ts";
 

@@ -131,7 +131,7 @@ function pointed(manifest: Manifest, home: Home): readonly Webhook[] {
   });
 }
 
-/** Returns the clientConfig of a webhook, which only `install` writes, and never the server. */
+/** Returns the clientConfig of a webhook. Only `install` writes a clientConfig, never the server. */
 function clientConfigOf(shipped: string, home: Home) {
   const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
   const { webhookToken, caBundle } = home;
@@ -179,10 +179,7 @@ export function withoutOldGate(before: unknown, { kind }: Manifest): readonly ob
 
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
-/**
- * Adds the gates that are on already, because a gate may belong to a part of an earlier installation whose webhook
- * still exists.
- */
+/** Keeps the gates that are already on, because the webhook of an earlier installed part may still need such a gate. */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
   if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;

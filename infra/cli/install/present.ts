@@ -17,10 +17,7 @@ import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
-/**
- * The image of this release. The workflow that publishes image and command passes its name to
- * infra/tools/build-command.ts.
- */
+/** The image of this release. The release workflow passes the image's name to infra/tools/build-command.ts. */
 declare const RELEASED_IMAGE: string | undefined;
 export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
 
@@ -64,8 +61,8 @@ function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
 }
 
 /**
- * Lists the parts of which at least one object exists, because an interrupted installation may have no webhook yet. The
- * feature gates do not show what is installed: the administrator decides which are on.
+ * Lists the parts of which at least one object exists. Webhooks may be missing after an interrupted installation, and
+ * the administrator may change feature gates.
  */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];
@@ -97,7 +94,7 @@ export async function presentHome(send: () => Send): Promise<Home | undefined> {
     const manifest = manifestsIn(file).find(isWanted);
     return manifest && (await readObject(manifest, send()));
   };
-  // While one form replaces the other, the API server's webhook decides.
+  // If a Worker and the server both exist, the webhook shows which form is in use.
   const webhook = await read("kubernetes/webhook.yaml", isWebhook);
   const worker = webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
   if (worker !== undefined) return worker;

@@ -1,4 +1,4 @@
-/** Advises to install the relay, without which a Worker does some parts' work too late. */
+/** Advises to install the relay. Without the relay, a Worker does some work of the installed parts too late. */
 import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { RELAY_INSTALL } from "../doctor/permissions.ts";

@@ -14,8 +14,8 @@ const Bindings = z.object({
 });
 
 /**
- * Returns the accounts whose roles allow to bind pods to nodes and to delete pods, in any distribution. Ignores roles
- * of groups. Returns undefined if one of the answers is no list.
+ * Returns the accounts whose roles allow binding and deleting pods, in any distribution. Ignores roles of groups.
+ * Returns undefined if `roles` or `bindings` is not a list.
  */
 function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | undefined {
   const [seen, bound] = [Roles.safeParse(roles).data, Bindings.safeParse(bindings).data];

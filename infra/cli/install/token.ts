@@ -33,7 +33,7 @@ export async function listTokens(send: Send): Promise<readonly TokenSecret[]> {
 function tokenSecretOf({ metadata, data: { token } }: z.output<typeof Secret>) {
   const { name, creationTimestamp: createdAt, labels } = metadata;
   const text = token === undefined ? undefined : Buffer.from(token, "base64").toString();
-  // The Secret has no token as long as the token controller has not filled it.
+  // The token is undefined until the token controller has filled the Secret.
   return { name, createdAt, token: text, isUsed: labels[LAST_USED] !== undefined };
 }
 

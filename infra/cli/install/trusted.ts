@@ -1,6 +1,6 @@
 /**
- * Decides which certificate Lifeboat presents in the cluster, and which ones the caBundle of its webhooks trusts: the
- * first rule that applies.
+ * Decides which certificate Lifeboat presents in the cluster, and which certificates the webhooks' caBundle trusts. The
+ * first rule that applies decides.
  */
 import type { X509Certificate } from "node:crypto";
 import { certificatesIn, pemOf, trustIn, validityOf } from "../../server/certificate.ts";
@@ -12,7 +12,7 @@ export interface Present {
   readonly secret: ServerSecret;
   /** The caBundles of the webhooks that lead to the Service, in base64. */
   readonly caBundles: readonly string[];
-  /** The webhook token in their paths. */
+  /** The webhook token in the webhooks' paths. */
   readonly token: string | undefined;
 }
 
@@ -46,7 +46,7 @@ const broughtAlong: Rule = ({ ca }, pair) => {
   return trustIn(encoded(ca), pair.certPem).trusted ? { action: "Keep", trusted: [ca, ca] } : { action: "Refuse", why };
 };
 
-/** A certificate of another party that cannot be served: that party has to replace it. */
+/** Another party made the certificate, and the server cannot use it. The other party has to replace the certificate. */
 const unusable: Rule = ({ secret }, pair) => {
   const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
   if (pair !== undefined || found === undefined || isOwn(found)) return undefined;

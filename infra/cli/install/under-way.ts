@@ -54,7 +54,7 @@ const evacuations: List = async (cluster) =>
       isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));
 
-/** 409: another party created it again under the same name. */
+/** Withdraws an object. 409: another party has created a new object with the same name. */
 async function withdrawObject(
   resource: "rollingmaintenances" | "nodeevacuations",
   { name, uid }: Pick<UnderWay, "name" | "uid">,

@@ -149,8 +149,8 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
 }
 
 /**
- * Removes keys from the labels and annotations of objects. No label of Lifeboat's has the key of another party's
- * annotation.
+ * Removes keys from the labels and annotations of objects. Other parties' annotations never have the keys of Lifeboat's
+ * labels.
  */
 async function clean(
   connect: () => Client,

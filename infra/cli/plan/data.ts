@@ -28,8 +28,8 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
 const TIMEOUT = { usual: 3600, most: 604_800 } as const;
 
 /**
- * Returns twice the seconds that a node's drain may take, if that exceeds the default: a drain that is only slow must
- * not expire.
+ * Returns twice the expected seconds of a node's drain, if they exceed the default, so that a slow drain does not
+ * expire.
  */
 export function timeoutFor(seconds: number): number | undefined {
   const needed = Math.min(TIMEOUT.most, Math.ceil(2 * seconds));

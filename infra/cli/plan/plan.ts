@@ -1,4 +1,4 @@
-/** `lifeboat plan`: rehearses a rolling maintenance and shows the result for each node when the nodes are drained one after the other. */
+/** `lifeboat plan`: rehearses a rolling maintenance, one node after another, and shows the result for each node. */
 import { setFlagsFromString } from "node:v8";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
@@ -108,7 +108,7 @@ export async function rehearse(options: PlanOptions, { connection, host }: With)
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`${MESSAGES.reading(what)}\n`));
   host.stderr.write(`${MESSAGES.rehearsing(options.nodes.length)}\n`);
-  // By default V8 enlarges its space for new objects by 70 MB, which makes a rehearsal no faster.
+  // Limits V8's space for new objects. By default it grows by 70 MB, which makes a rehearsal no faster.
   setFlagsFromString("--semi-space-growth-factor=1");
   const made = planOf(facts, options);
   const [missing] = made.missing;

@@ -33,7 +33,7 @@ export interface ImageServer {
 const ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 const KEPT = new Agent({ keepAlive: true, timeout: 1000, rejectUnauthorized: false });
 
-/** Starts the server from its image. The caller has applied the manifests and built the image. */
+/** Starts the server from its image. Requires applied manifests and a built image. */
 export async function startImageServer(api: MeasuredApiServer): Promise<ImageServer> {
   const root = await mkdtemp(join(tmpdir(), "lifeboat-pod-"));
   await mkdir(join(root, ACCOUNT), { recursive: true });

@@ -6,8 +6,8 @@ export interface Measurement {
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
   /**
-   * Samples of the floor: one for each measured sample, in the same unit. They were taken in turns with the measured
-   * samples.
+   * Samples of the floor in the same unit, one for each measured sample. Measured samples and floor samples alternate
+   * in time.
    */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
   /** The highest acceptable ratio to the floor. Without a floor, the highest acceptable median. */
@@ -23,8 +23,8 @@ export function median(samples: readonly number[]): number {
 }
 
 /**
- * Returns the ratio of each sample to its floor sample. Load on the machine slows down both, so it hardly changes their
- * ratio.
+ * Returns the ratio of each sample to its floor sample. Load on the machine slows down both measurements and hardly
+ * changes the ratio.
  */
 function ratiosOf({ samples, floor }: Measurement): readonly number[] {
   return floor === undefined ? [] : samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
@@ -50,7 +50,7 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
   return aligned([head, ...rows], { right: (column) => ![0, 2, 7].includes(column) }).join("\n");
 }
 
-/** Rounds to three significant digits. A number with more digits before the point keeps all of them. */
+/** Rounds to three significant digits, or to an integer from 100. */
 function figure(value: number): string {
   if (Math.abs(value) >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(3)));

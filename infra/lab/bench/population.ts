@@ -27,7 +27,10 @@ export function planVm(index: number): PlannedVm {
   };
 }
 
-/** Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips those of earlier VMs. */
+/**
+ * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips nodes and namespaces that earlier
+ * VMs already use.
+ */
 export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
   const planned = numbered(to).map(planVm);
   const before = planned.slice(0, from);

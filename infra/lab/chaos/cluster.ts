@@ -31,8 +31,8 @@ export interface Cluster {
 /** KubeVirt's back-off in the sandbox. It is short, because a run is shorter than the real back-off. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
 /**
- * Eviction thresholds with which a kubelet reports pressure at once and never evicts a pod, because an eviction would
- * end guests.
+ * Kubelet settings that report memory pressure at once. The grace period of 1 h prevents evictions, which would end
+ * guests.
  */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },

@@ -52,12 +52,12 @@ export interface Fault {
    */
   readonly breaksVirtApi?: true;
   /**
-   * The feature gate that makes Lifeboat refuse this fault's deletions of pods. Absent if the fault deletes no pods.
+   * The feature gate that lets Lifeboat refuse the pod deletions of this fault. Absent if the fault deletes no pods.
    */
   readonly gate?: string;
   /** Faults that may not be in the same run. */
   readonly not?: readonly string[];
-  /** VMs that start on an extra node, and that node's properties. */
+  /** VMs that start on an extra node. `capacity`: the capacity of the extra node. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */
@@ -65,13 +65,13 @@ export interface Fault {
   /** Returns a listener that checks the fault's own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
   /**
-   * Causes the fault, and resolves when the fault has ended: at the latest soon after `run.calm` aborts. May throw if a
-   * request is refused.
+   * Causes the fault, and resolves when the fault has ended or soon after `run.calm` aborts. May throw if a request is
+   * refused.
    */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Triggers a controller of Kubernetes again, because it may have missed a change during the faults. */
+  /** Triggers a Kubernetes controller again after the faults, because the controller may have missed a change. */
   readonly remind?: (run: Run) => Promise<void>;
   /** Whether the fault is undone only after all of its expected consequences have happened. */
   readonly lasts?: true;

@@ -7,7 +7,7 @@ import type { Listener, Observer } from "./observer.ts";
 /** `checkGuests` explains `failedByKubevirt`. */
 export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "failedByKubevirt" | "lost";
 
-/** VMs whose guests may end, by their keys. */
+/** Keys of the VMs whose guests may end, by the reason. */
 export interface Ends {
   readonly deleted: ReadonlySet<string>;
   readonly failedByKubevirt: ReadonlySet<string>;
@@ -31,9 +31,9 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 }
 
 /**
- * Checks that no guest ends, unless its owner deletes it or its strategy lets it stop. Ignores VMIs that
- * virt-controller set to Failed while their launchers run: the real virt-controller does so if, after an outage, it
- * learns of a moved VMI before it learns of the new pod (`updateStatus`, "because pod does not exist").
+ * Checks that no guest ends, unless its owner deletes the VM or the VM's strategy lets the guest stop. Ignores VMIs
+ * that virt-controller set to Failed while their launchers run. After an outage, virt-controller does this if the moved
+ * VMI reaches it before the new pod does (`updateStatus`, "because pod does not exist").
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,

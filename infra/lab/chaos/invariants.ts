@@ -80,7 +80,7 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** Reads from the API server, for the invariants. */
+/** Functions that read objects from the API server for the invariants. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
@@ -98,8 +98,8 @@ export function checkBudgets(
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
   /**
-   * Reads from the API server, because the caches may be old. Reads the VMI before and after the budgets, and reports
-   * only if the budget is missing for both states.
+   * Reads from the API server, because the caches may be old. Reports a missing budget only if the VMI needs the budget
+   * both before and after the budgets are read.
    */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);

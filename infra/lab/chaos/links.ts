@@ -26,7 +26,7 @@ export interface Links {
 }
 
 interface OpenLink extends Link {
-  /** `path`: the path as the API server gets it. */
+  /** `path`: the request's path without the replica's address. */
   forward(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 

@@ -20,8 +20,9 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 }
 
 /**
- * Dates the times in these NodeEvacuations back, until the returned AbortController is aborted. Lifeboat restarts a VM
- * only if two reads, a minute apart, say that the VM cannot migrate, and a run is shorter than that.
+ * Backdates the blockers of these NodeEvacuations by a minute, until the returned AbortController is aborted. Lifeboat
+ * restarts a VM only after two reads, a minute apart, find that the VM cannot migrate. A run is too short for both
+ * reads.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

@@ -15,7 +15,7 @@ export interface Plan {
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
   };
-  /** Whether VMs have budgets. VMs have no budgets if KubeVirt's webhook and Lifeboat's guard protect them. */
+  /** Whether VMs have budgets. VMs without budgets are protected by KubeVirt's webhook and Lifeboat's guard. */
   readonly budgeted: boolean;
   readonly migrationMs: number;
   /** The pause between two requests of a drain, in milliseconds. */
@@ -141,8 +141,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the configuration. VMs always get budgets if KubeVirt's webhook cannot protect them: it allows the eviction of
- * a VM with an unknown strategy, and of any VM if its own request to the API server fails.
+ * Draws the configuration. Chooses budgets for all VMs if KubeVirt's webhook cannot protect them. The webhook allows
+ * evictions of VMs with an unknown strategy, and all evictions while its own requests to the API server fail.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -162,7 +162,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       maxAttempts: draw.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      // The wait is either short or longer than a run. It is at least 1 s, because creation timestamps are whole
+      // `adoptSeconds` is either short or longer than a run. The minimum is 1 s, because creation timestamps are whole
       // seconds.
       adoptSeconds: names.includes("virtControllerAway") ? draw.pick([1, 2]) : draw.pick([2, 60]),
     },
@@ -174,7 +174,10 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/** Returns the places of the run's VMs, and the capacity of the nodes at each place if a fault sets it. */
+/**
+ * Returns the capacity of the nodes at each place where VMs of the run start. The capacity is undefined if no fault
+ * sets it.
+ */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

@@ -17,7 +17,10 @@ export interface Replicas {
   stop(): Promise<void>;
 }
 
-/** The kinds of ticks, which take turns. A full scan also finds marked VMs for which Lifeboat got no request. */
+/**
+ * The actions of successive ticks, repeated in this order. A full scan also finds marked VMs for which Lifeboat got no
+ * request.
+ */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),
   (replica) => replica.reconcile(),

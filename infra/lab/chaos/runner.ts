@@ -46,7 +46,8 @@ export function createRunner(): Runner {
     async perform(options) {
       const plan = drawPlan(options);
       try {
-        // If preparation fails, for example by a broken connection, it is repeated once. It is not part of the run.
+        // Repeats a failed preparation once, for example after a broken connection. The preparation is not part of the
+        // run.
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);

@@ -32,7 +32,7 @@ export function drainedVm(draw: Draw, index: number): ChaosVm {
 
 const OTHERS = ["LiveMigrateIfPossible", "LiveMigrateIfPossible", "LiveMigrateIfPossible", "External", "None"] as const;
 
-/** Draws VMs on a separate node, which can migrate before a deadline. */
+/** Draws migratable VMs on a separate node. `tweak`: properties that replace the drawn properties. */
 export function movableVms(draw: Draw, place: string, tweak: Partial<ChaosVm> = {}): readonly ChaosVm[] {
   return Array.from({ length: draw.int(1, 3) }, (_, i) => ({
     name: `${place}-${i + 1}`,

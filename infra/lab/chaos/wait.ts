@@ -6,7 +6,7 @@ const AGAIN_MS = 100;
 const TRIES = 100;
 const POLL_MS = 20;
 
-/** Repeats failing work. Rejects only if the object does not exist. */
+/** Repeats the work until it succeeds. Rejects if an object does not exist, or after 100 tries. */
 export async function persist<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

@@ -186,8 +186,8 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
 }
 
 /**
- * How to install Lifeboat in the cluster that runs without it. The nodes can run the image that is built from this
- * working tree.
+ * The command that installs Lifeboat in the cluster without Lifeboat. The nodes of the cluster can run the image, which
+ * is built from this working tree.
  */
 const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 

@@ -1,6 +1,7 @@
 /**
  * `npm run kubelets`: measures which VMs survive node pressure, by their size and by the kubelets' settings, and prints
- * the table of REFERENCE.md. All rows except the default settings run at four times their speed. Takes eight minutes.
+ * the table of REFERENCE.md. The default settings run in real time, and all other rows run four times faster. Takes
+ * eight minutes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { kubevirt, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
@@ -23,7 +24,7 @@ const SPARE = { ...DAY, memory: "4Ti", cpu: "640" };
 
 interface Kubelets {
   /**
-   * The grace period of a soft threshold, in seconds. Without it, the kubelet has only its default hard threshold of
+   * The grace period of a soft threshold, in seconds. If absent, the kubelet has only its default hard threshold of
    * 100Mi.
    */
   readonly softSeconds?: number;
@@ -93,8 +94,8 @@ async function measure(kubelets: Kubelets): Promise<readonly string[]> {
 }
 
 /**
- * Returns the fate of each VM. Pressure on a node with a single VM lasts. Pressure on the crowded node ends when the
- * first VM has left.
+ * Returns the fate of each VM. A node with a single VM stays under pressure. The pressure on the crowded node ends when
+ * the first VM has left.
  */
 async function fatesOf(sandbox: SimulatedSandbox, kubelets: Kubelets): Promise<readonly string[]> {
   const { stats } = sandbox;

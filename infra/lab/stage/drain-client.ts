@@ -73,7 +73,10 @@ async function evictUntilGone(run: Run, pod: Pod): Promise<void> {
 
 const Answer = z.object({ message: z.prefault(z.string(), "") });
 
-/** Evicts a pod. Returns undefined if the pod is evicted or gone, or otherwise why it is not evicted yet. */
+/**
+ * Evicts a pod. Returns undefined if the pod is evicted or gone. Returns the API server's message if the eviction is
+ * refused for now.
+ */
 async function evict(run: Run, pod: Pod): Promise<string | undefined> {
   const { namespace, name } = pod.metadata;
   const { code, headers, body } = await requestEviction(run.client, pod);

@@ -82,8 +82,8 @@ export interface ImageOptions {
 }
 
 /**
- * Returns the status code of a replica's answer to a POST. At every address, the replica's certificate must be valid
- * for the Service's name.
+ * Returns the status code of a replica's answer to a POST. The replica's certificate must be valid for the Service's
+ * name, even if `url` contains another address.
  */
 export async function codeFrom(url: string, options: RequestOptions): Promise<number> {
   const asked = request(url, { method: "POST", servername: HOST, ...options }).end("{}");
@@ -93,8 +93,8 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
 }
 
 /**
- * Returns the images of the sandbox: the server's image, as infra/tools/build-image.ts has built it. Its process runs
- * in the Node version of this process.
+ * Returns the sandbox's only image: the server's image, as infra/tools/build-image.ts has built it. Its container runs
+ * as a process with this process's version of Node.
  */
 export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({

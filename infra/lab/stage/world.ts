@@ -86,8 +86,8 @@ function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<Virtu
 }
 
 /**
- * Returns the target node of a migration in progress. The VMI keeps the state of its last migration, which has an end
- * timestamp.
+ * Returns the target node of a migration in progress. Returns no node if the state has an end timestamp, because the
+ * VMI keeps the state of an ended migration.
  */
 function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
   return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };

@@ -16,9 +16,9 @@ export interface ControllerOptions {
   readonly reconcile: (key: string) => Promise<Result>;
   /** How many keys are reconciled at a time. The same key is never reconciled by two workers. */
   readonly workers?: number;
-  /** The longest back-off. The first back-off is 5 ms, and doubles with each failure. */
+  /** The maximum back-off in milliseconds. The back-off starts at 5 ms and doubles with each failure. */
   readonly lastRetryMs?: number;
-  /** Called with each failure, except conflicts and missing objects. These only cause another reconcile. */
+  /** Called with each failure. Conflicts and missing objects are not reported, but only cause another reconcile. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 

@@ -38,7 +38,10 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     }
   };
 
-  /** Reads from the API server an owner that the graph does not contain, because the graph may lag behind. */
+  /**
+   * Returns whether the owner is there, waiting or gone. If the graph does not contain the owner, reads it from the API
+   * server, because the graph may lag behind.
+   */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;
     const resource = graph.resourceOf(apiVersion, kind);

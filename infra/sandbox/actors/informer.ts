@@ -72,8 +72,8 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   };
 
   /**
-   * Continues after an error. After a broken connection the informer continues its watch. After an error of the server
-   * it lists again, because the kind may have been removed.
+   * Prepares the next request after an error. After a broken connection the watch continues. After an error status the
+   * informer lists again, because the kind's CRD may have been removed.
    */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;

@@ -3,8 +3,8 @@ import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
- * Yields the documents as fast as the stream delivers them. Iterating over the stream itself would drop buffered
- * documents when the connection breaks, and a watch whose connection breaks early would never advance.
+ * Yields the documents as soon as they arrive. A plain `for await` over the stream drops buffered documents when the
+ * connection breaks. A watch with early breaks would then never advance.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   let rest = "";

@@ -51,7 +51,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     client.on("close", () => open.delete(client));
   };
 
-  /** Returns the ports of this machine that serve the Service's port of this name. */
+  /** Returns the local ports of the Service's ready pods, for the Service port with this name. */
   const backendsOf = ({ endpoints, ports }: EndpointSlice, name: string): readonly number[] => {
     const target = (ports ?? []).find((one) => (one.name ?? "") === name)?.port;
     const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);

@@ -10,10 +10,7 @@ import { pods, type Pod } from "./resources.ts";
 /** How many Events about an object are written at once. After that, one Event is written every five minutes. */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
-/**
- * The maximum number of objects to remember. As in client-go, the object that has been without Events for the longest
- * time is forgotten first.
- */
+/** The maximum number of objects to remember. As in client-go, the least recently used object is forgotten first. */
 const MOST_OBJECTS = 4096;
 
 interface Allowance {

@@ -53,7 +53,8 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    // A kubelet that restarts does not remember pressure. Its eviction manager then measures and reports it again.
+    // Clears the pressure conditions, because a restarted kubelet does not remember pressure. The kubelet's eviction
+    // manager then measures and reports pressure again.
     for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };

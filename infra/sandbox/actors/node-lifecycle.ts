@@ -13,8 +13,8 @@ import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const POLL_MS = 5_000;
 /**
- * A node is silent after ten checks without a heartbeat, which take 50 s. The controller counts checks, so that a jump
- * of the clock (after a laptop's sleep, or in a test) makes no node silent.
+ * A node is silent after ten checks (50 s) without a heartbeat. The controller counts checks instead of time, so that a
+ * jump of the clock makes no node silent.
  */
 const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
@@ -45,8 +45,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   };
 
   /**
-   * Checks for a heartbeat, and counts the checks without one. A reconcile that a change of the node causes is not
-   * counted.
+   * Counts the successive checks without a heartbeat, at most one check in `POLL_MS`. Additional reconciles between two
+   * checks are not counted.
    */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();

@@ -23,8 +23,8 @@ interface Scored {
   readonly placed: readonly Placed[];
   readonly scoring: Scoring;
   /**
-   * Returns a random number between 0 and 1, which chooses between candidates of the same score. If absent, the
-   * candidate with the fewest pods is chosen, then the first by name.
+   * Returns a random number between 0 and 1, which chooses among candidates with equal scores. If absent, the candidate
+   * with the fewest pods wins, and then the first by name.
    */
   readonly lots?: Lots | undefined;
 }
@@ -98,7 +98,7 @@ function fewestSoftTaints({ pod, candidates }: Scored): readonly number[] {
 }
 
 function softTaintsOf({ spec }: Pod, node: Node): number {
-  // PreferNoSchedule taints are matched only by tolerations with this effect or without an effect.
+  // A PreferNoSchedule taint is matched only by a toleration with the effect PreferNoSchedule or without an effect.
   const tolerations = (spec?.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule");
   const isSoft = (taint: Taint) =>
     taint.effect === "PreferNoSchedule" && !tolerations.some((one) => tolerates(one, taint));
@@ -180,9 +180,9 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * Scores how much the pod makes the use of CPU and memory more even. A pod without requests gets the same score on
- * every node: otherwise the nodes would fill up one after another. Upstream: `balancedResourceScorer`. Before 1.36 it
- * scored the evenness with the pod.
+ * Scores how much the pod evens out the node's use of CPU and memory. A pod without requests scores 0 on every node,
+ * because such pods would otherwise fill one node after another. Upstream: `balancedResourceScorer`, which before 1.36
+ * scored only the evenness with the pod.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

@@ -1,8 +1,8 @@
 /**
  * Karpenter's node termination, which drains a node that is terminated at a given time. Refused requests are repeated
  * (retry-after.ts). Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`,
- * `Register`) and `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. After 1.14.1,
- * Karpenter's eviction queue also deletes pods, independently of each other.
+ * `Register`) and `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. Karpenter after 1.14.1
+ * differs: its eviction queue also deletes pods, each independently of the others.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -38,14 +38,15 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const isForced = ({ spec, metadata }: Pod): boolean => {
-    // A deletion of a pod that already terminates can only shorten its grace period.
+    // Another deletion can only shorten a terminating pod's grace period, so it is needed only if the pod would outlast
+    // the node.
     if (metadata.deletionTimestamp !== undefined) return Date.parse(metadata.deletionTimestamp) > endsAt.getTime();
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
 
   /**
-   * Deletes a pod. Its grace period is the time until the node is terminated. A repeated request does not shorten the
-   * grace period further.
+   * Deletes a pod with the time until the node's termination as its grace period. A repeated request therefore does not
+   * end the pod earlier.
    */
   const remove = async ({ metadata }: Pod): Promise<void> => {
     const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);

@@ -1,7 +1,8 @@
 /**
- * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes a chunk of neighbouring items. Up to 15
- * items all run at once. If there are 39 items, each chunk has three of them and 13 run at first. Upstream: kubernetes
- * 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
+ * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes one chunk of neighbouring items at a
+ * time. Up to 15 items form chunks of one, and all run at once. 39 items form 13 chunks of three, and 13 items run at
+ * first. Upstream: kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go
+ * `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 

@@ -62,8 +62,8 @@ interface Place {
 }
 
 /**
- * Returns whether the node meets the required affinity. The first pod of a group with affinity to itself may run on any
- * node.
+ * Returns whether the node meets the required affinity terms. A pod that matches its own terms may be the first
+ * matching pod, on any node with the topology labels.
  */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
@@ -76,8 +76,9 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node: from the pod's preferences, and from those of the pods on the node. A required
- * term of a pod on the node has weight 1, which is kube-scheduler's default `hardPodAffinityWeight`.
+ * Returns the affinity score of a node: the preferences of the pod, and those of the pods in the node's topology
+ * domain. A required term of a pod in the domain has weight 1, which is kube-scheduler's default
+ * `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

@@ -1,4 +1,4 @@
-/** Chooses the victims of a preemption, and the node whose victims matter least. */
+/** Chooses the victims of a preemption on each node, and the node with the cheapest victims. */
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
@@ -14,7 +14,7 @@ export interface Candidate {
 
 export interface Situation {
   readonly node: Node;
-  /** Pods that run on the node, or that are nominated to the node with the same or a higher priority. */
+  /** Pods on the node, and pods of the same or a higher priority that are nominated to the node. */
   readonly neighbours: readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -23,7 +23,7 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Returns whether preemption may help: the pod must lack room and not another property of the node. */
+/** Returns whether preemption may help: the pod would fit the node without its other pods. */
 export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }
@@ -35,8 +35,8 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Keeps as many of these pods as possible. It tries first the pods whose preemption violates a budget, and then pods
-  // of higher priority.
+  // Keeps each pod that still fits beside the preempting pod. Pods whose preemption violates a budget are tried first,
+  // and in both groups the most important pods first.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -62,8 +62,8 @@ export interface GroupCandidate {
 }
 
 /**
- * Finds victims for a group. Returns undefined if a pod of the group would still not fit: then no pod of the group
- * preempts.
+ * Finds victims for a group. Returns undefined if any pod of the group would still not fit, so that the group preempts
+ * no pod.
  */
 export function findGroupVictims({ pods, nodesFor, neighboursOn, budgets }: Group): GroupCandidate | undefined {
   const victims = new Set<Pod>();
@@ -94,7 +94,7 @@ function startOf({ status, metadata }: Pod): number {
 
 /**
  * Returns the pods whose preemption violates a budget. Each pod uses one allowed disruption of every budget that
- * selects the pod. After these are used, each further pod violates the budget.
+ * selects the pod. Pods after the last allowed disruption violate the budget.
  */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));
@@ -113,7 +113,7 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // For preemption, a pod without labels has no budgets, in contrast to evictions.
+  // In a preemption, unlike in an eviction, no budget selects a pod without labels.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);

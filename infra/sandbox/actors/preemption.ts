@@ -1,8 +1,8 @@
 /**
  * kube-scheduler's preemption. It deletes pods of lower priority in the background, to make room for a pod, while the
  * scheduler continues with other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go`
- * (`prepareCandidateAsync`). For a group of pods: `podgrouppreemption.go`, and `actuatePodGroupPreemption` of 1.37,
- * which does the same for victims on many nodes.
+ * (`prepareCandidateAsync`). Upstream for a group of pods: `podgrouppreemption.go`, and `actuatePodGroupPreemption` of
+ * 1.37, which deletes victims on many nodes in the same way.
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
@@ -38,7 +38,9 @@ export type Attempt =
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /** Returns whether victims of the pod are being deleted. Afterwards the scheduler tries the pod again. */
+  /**
+   * Returns whether victims of the pod are being deleted. The scheduler tries the pod again after the last deletion.
+   */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
   forget(pod: Pod): void;
@@ -47,8 +49,8 @@ export interface Preemption {
 }
 
 /**
- * The rate limit of kube-scheduler's client. It is the only delay between retries of a refused preemption. In a real
- * cluster bindings are limited, too, but here they are not, so that a sandbox with thousands of pods starts quickly.
+ * The rate limit of kube-scheduler's client, which is the only delay between retries of a refused preemption. The
+ * sandbox does not limit bindings, in contrast to a real cluster, so that thousands of pods start quickly.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
@@ -120,8 +122,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
       findCondition(status?.conditions, DISRUPTION_TARGET)?.reason === "PreemptionByScheduler");
 
   /**
-   * Deletes all victims except the last in parallel, and then the last. The first error cancels the other requests, and
-   * the scheduler at once tries the pod again with new victims.
+   * Deletes all victims except the last in parallel, and then the last. The first error cancels the remaining
+   * deletions. Afterwards the scheduler at once tries the pod again.
    */
   const preempt = async (
     preemptors: readonly Pod[],

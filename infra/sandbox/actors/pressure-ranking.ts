@@ -1,4 +1,4 @@
-/** Chooses the pod that a kubelet evicts first under pressure, and the message of the eviction. */
+/** Ranks the pods that a kubelet evicts under pressure, and renders the message of an eviction. */
 import type { Observation, Signal } from "./node-stats.ts";
 import { priorityOf } from "./preemption-victims.ts";
 import { limitOf, type Threshold } from "./pressure-thresholds.ts";

@@ -16,7 +16,7 @@ export interface EvictionConfiguration {
   readonly evictionMaxPodGracePeriod?: number;
   /** How long the node keeps a pressure condition after the pressure has ended. */
   readonly evictionPressureTransitionPeriod?: string;
-  /** The maximum time until the node shows a pressure condition. A hard eviction may come before the condition. */
+  /** The maximum time until the node reports a pressure condition. The kubelet may evict pods before that time. */
   readonly nodeStatusUpdateFrequency?: string;
 }
 

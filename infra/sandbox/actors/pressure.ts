@@ -90,7 +90,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   };
 
   /**
-   * Returns the time until the kubelet may evict a pod. After an eviction, the kubelet first measures the disk again.
+   * Returns the milliseconds until the kubelet may evict a pod. Under disk pressure, the kubelet measures the disk
+   * again after each eviction.
    */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
@@ -100,8 +101,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
   /**
-   * Sets a condition when its first threshold is met, long before a soft threshold evicts a pod. Returns the time until
-   * the next status report, which shows the condition.
+   * Reports a pressure condition when a threshold is met, even during a soft grace period. Returns the milliseconds
+   * until the next status report.
    */
   const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();

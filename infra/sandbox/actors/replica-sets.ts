@@ -40,8 +40,8 @@ export function startReplicaSets(options: ActorOptions): Actor {
   };
 
   /**
-   * Creates missing pods. If an admission plugin refuses a pod, for example for a quota, sets a condition and tries
-   * again later.
+   * Creates missing pods. If an admission plugin refuses a pod, for example for a quota, returns the condition
+   * `ReplicaFailure`.
    */
   const createMissing = async (set: ReplicaSet, count: number) => {
     try {

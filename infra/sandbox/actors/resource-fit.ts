@@ -10,7 +10,10 @@ const DEFAULT_POD_LIMIT = 110;
 /** Caches the sum of each pod's requests. The cache is never stale, because a changed pod is a new object. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
-/** Returns a pod's requests. Init containers run one after another before the containers. Sidecars continue to run. */
+/**
+ * Returns how much of a resource a pod requests at most at one time. Init containers run one after another, and
+ * sidecars run together with later containers.
+ */
 export function requestOf(pod: Pod, resource: Measured): number {
   let known = sums.get(pod);
   if (known === undefined) {
@@ -53,7 +56,7 @@ function inThousandths(amount: number): number {
   return Math.round(amount * 1000);
 }
 
-/** Returns the names of other requested resources, such as hugepages and devices. */
+/** Returns the names of the requested resources other than cpu and memory, such as hugepages and devices. */
 function othersOf({ spec }: Pod): readonly string[] {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
   const names = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));

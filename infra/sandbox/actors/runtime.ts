@@ -1,4 +1,4 @@
-/** The container runtime of the nodes. The kubelets use it, and the actors that simulate processes in containers. */
+/** The container runtime of the nodes. The kubelets and the simulated processes in containers use the runtime. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type Pod } from "./resources.ts";
 
@@ -12,13 +12,13 @@ export interface ContainerRuntime {
   setReady(podUid: string, isReady: boolean): void;
   /** Returns the UID of the pod with this key (`namespace/name`) that started last. */
   uidOf(podKey: string): string | undefined;
-  /** Returns the pod that started last. */
+  /** Returns the UID of the pod that started last. */
   startedLast(podUids: readonly string[]): string | undefined;
   /** Sends SIGTERM. The processes end after `terminationMs`, and at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
   /**
-   * Makes `shutDown` end the pod's process. SIGTERM then no longer ends the process, but starts the time after which
-   * the process is destroyed.
+   * Makes `shutDown` end the pod's process, instead of SIGTERM. After SIGTERM, the process is destroyed when
+   * `destroyAfterMs` has passed.
    */
   supervise(podUid: string, destroyAfterMs: number): void;
   /** Ends a supervised process gracefully: after `terminationMs`, unless it is killed earlier. */

@@ -57,7 +57,7 @@ async function controllerFor(
   if (builtIn === undefined) return scaled(client, reference, namespace);
   const found = await client.get(builtIn, { namespace, name });
   if (found?.metadata.uid !== uid) return undefined;
-  // For a ReplicaSet of a Deployment, uses the Deployment's replicas, also during a rollout.
+  // The Deployment of a ReplicaSet determines the number of pods, also during a rollout.
   const above = controllerOf(found);
   if (above?.kind === "Deployment") return controllerFor(client, above, namespace);
   return { uid, replicas: found.spec?.replicas ?? 1 };

@@ -37,8 +37,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // A planned deletion keeps its time even if tolerationSeconds changes. During a deletion, no other deletion is
-    // planned.
+    // A planned deletion keeps its time even if tolerationSeconds changes. A deletion that is running is not planned
+    // again.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);
     if (isLater) work.set(keyOf(pod), plan(pod, ms));

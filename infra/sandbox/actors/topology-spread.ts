@@ -62,15 +62,15 @@ function isSelected({ labelSelector, matchLabelKeys = [] }: Constraint, pod: Pod
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** kube-scheduler's default constraints, for a pod of a controller that has no constraints. */
+/** kube-scheduler's default constraints, for a pod that has no constraints but belongs to a ReplicaSet. */
 const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },
 ];
 
 /**
- * Returns how many similar pods are near each node. The number is undefined for a node without the topology labels.
- * Returns undefined if the pod has neither constraints nor a ReplicaSet.
+ * Returns, for each node with the topology labels, a score that grows with the number of similar pods in the node's
+ * domains. Returns undefined if the pod has no constraints to score.
  */
 export function crowdingOf(
   pod: Pod,

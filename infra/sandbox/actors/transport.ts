@@ -42,7 +42,7 @@ export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
-  // Watches use their own connections, because they would occupy the pool.
+  // Watches do not use the pool, because each watch would occupy a connection.
   const watches = new Agent();
   const credentials = readCredentials(config);
 

@@ -14,7 +14,7 @@ export interface Teller {
 }
 
 export interface Refusal {
-  /** The reasons why the pod does not fit, with a reason for each node. */
+  /** The reasons why the pod fits no node, one for each node. */
   readonly reasons: readonly string[];
   readonly attempt: Attempt;
 }
@@ -37,7 +37,10 @@ export async function tellUnschedulable(teller: Teller, pod: Pod, refusal: Refus
   await client.patch(pods, pod.metadata, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Returns the nominated node after a preemption attempt. A pod that may not preempt now keeps its nomination. */
+/**
+ * Returns the node to which the pod is nominated after a preemption attempt. A pod that is not eligible to preempt
+ * other pods keeps its nomination.
+ */
 function nominationAfter(attempt: Attempt, { status }: Pod): string | undefined {
   switch (attempt.outcome) {
     case "Nominated":

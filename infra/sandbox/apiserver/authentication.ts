@@ -15,8 +15,8 @@ export function authenticate(state: ServerState, { authorization }: IncomingHttp
 }
 
 /**
- * Returns the user of a token, and which of the named audiences the token is for. If no audience is named, the token
- * must be for this server.
+ * Returns the user of a token, and the requested audiences for which the token is valid. Without requested audiences,
+ * the token must be for this server.
  */
 export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
   const audiences = named.length === 0 ? [ISSUER] : named;

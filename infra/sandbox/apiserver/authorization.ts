@@ -21,11 +21,14 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** The text about bindings to missing roles, which is part of a refusal. */
+  /** The binding that allows the request. For a refused request, the text about bindings to missing roles. */
   readonly reason: string;
 }
 
-/** Throws if the user may not make a request. For a path below a subresource, only the subresource is authorized. */
+/**
+ * Throws if the user may not make a request. For a subresource with a slash, such as `evacuate/cancel`, checks only the
+ * part before the slash.
+ */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
   const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];
   const attributes = info.isResource ? { ...info, subresource } : info;

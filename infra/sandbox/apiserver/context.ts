@@ -27,7 +27,7 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
-  /** Counts failed calls to each webhook whose failurePolicy Ignore let the request continue. */
+  /** Counts, for each webhook with the failurePolicy Ignore, the failed calls after which the request continued. */
   readonly failedOpen: Map<string, number>;
   /** The addresses of the pods' processes. */
   readonly network: PodNetwork;

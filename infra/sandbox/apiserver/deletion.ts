@@ -89,8 +89,8 @@ async function deleteObject(
 }
 
 /**
- * Returns the states that webhooks review. For a pod without a grace period, webhooks review two changes: the mark as
- * terminating, and the deletion.
+ * Returns the states that webhooks review. For a pod that is removed at once, webhooks review two changes: the new
+ * deletionTimestamp, and the removal.
  */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
@@ -139,8 +139,8 @@ function isPod(kind: ResourceKind): boolean {
 }
 
 /**
- * Returns the grace period. Only a pod on a node has a grace period. Its kubelet then deletes it with a grace period of
- * 0.
+ * Returns the grace period in seconds. Only a pod on a node has a grace period, after which the kubelet deletes the pod
+ * with a grace period of 0.
  */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
@@ -192,8 +192,8 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shortened grace period starts at the time of the first request. If it has ended already, the kubelet still
-    // gets a second.
+    // The shortened grace period starts at the first request. If the shortened period has already ended, the kubelet
+    // gets one more second.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;
@@ -201,7 +201,7 @@ function mark(
   return object;
 }
 
-/** Converts seconds to milliseconds. As in Go, which counts 64-bit nanoseconds, a very long grace period overflows. */
+/** Converts seconds to milliseconds. A very long grace period overflows, as Go's 64-bit nanoseconds do. */
 function milliseconds(seconds: number): number {
   return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }

@@ -80,8 +80,8 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
 }
 
 /**
- * Returns whether an unready pod may be evicted without using a disruption: its budget has enough healthy pods, or the
- * budget's unhealthyPodEvictionPolicy permits that.
+ * Returns whether an unready pod may be evicted without using a disruption: the budget has enough healthy pods, or its
+ * unhealthyPodEvictionPolicy permits the eviction.
  */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");

@@ -5,8 +5,8 @@ import { type Fields, isRecord } from "./objects.ts";
 /** Describes which lists and maps of a kind consist of separately owned fields. */
 export interface FieldSchema {
   /**
-   * The keys that identify an item, by the path of the list. Without keys, the items identify themselves. A list that
-   * is missing here is atomic: it is one field.
+   * The keys that identify an item, by the path of the list. A list with no keys identifies items by their values, and
+   * a list without an entry is atomic (one field).
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Paths of atomic maps: each is one field. */
@@ -26,7 +26,7 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-/** A position in an object: its FieldsV1 elements, and its path in the schema, which has no list items. */
+/** A position in an object. `key` has all FieldsV1 elements, and `path` has only the names of fields. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;

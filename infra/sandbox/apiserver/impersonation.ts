@@ -58,7 +58,10 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
   return { username, groups: all, extra, ...(uid !== undefined && { uid }) };
 }
 
-/** Returns the requests to authorize: the user, and separately each group, the UID and each extra value. */
+/**
+ * Returns the permissions that the impersonation requires: for the user, for each group, for the UID, and for each
+ * extra value.
+ */
 function attributesOf({ username, groups, uid, extra }: Wanted): readonly Attributes[] {
   const account = serviceAccountOf(username);
   const base = { isResource: true, verb: "impersonate", group: "", subresource: "", namespace: "" } as const;

@@ -34,7 +34,7 @@ export function ownable(fields: Iterable<string>): FieldSet {
 export interface Write {
   readonly previous: KubeObject | undefined;
   readonly writer: Writer;
-  /** The fields of an applied configuration. `force`: whether they may replace fields of another manager. */
+  /** The fields of an applied configuration. `force`: whether the writer may take fields from other managers. */
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
@@ -71,7 +71,7 @@ function entriesBefore(
   return [entryOf({ ...writer, manager: "before-first-apply", operation: "Update" }, { fields, own: undefined })];
 }
 
-/** Returns the fields that this manager owns because of an earlier apply. */
+/** Returns the fields that this manager owns because of an earlier apply, and the fields of all other entries. */
 export function ownedBy({ metadata: { managedFields = [] } }: KubeObject, writer: Writer) {
   const own = managedFields.filter((entry) => isSame(entry, writer));
   const others = managedFields.filter((entry) => !own.includes(entry));
@@ -122,7 +122,7 @@ function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry 
   return left.size === fields.size ? entry : { ...entry, fieldsV1: encodeFields(left) };
 }
 
-/** Returns the new entry of a writer. It keeps the old time if its fields are unchanged. */
+/** Returns the new entry of a writer. An entry with unchanged fields keeps its old time. */
 function entryOf(
   writer: Writer,
   { fields, own }: { fields: FieldSet; own: ManagedFieldsEntry | undefined },
@@ -145,7 +145,8 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
 }
 
 /**
- * Returns the object without managedFields, and without the maps that every object has, because no manager owns them.
+ * Returns the object without managedFields. For a missing object, returns the maps that every object has, because no
+ * manager owns these maps.
  */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };

@@ -69,7 +69,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Breaks the connection after this many writes. Sends only a part of the last write. */
+/** Breaks the connection after this many writes. Sends only the fraction `part` of the last write. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -79,7 +79,7 @@ function breakAfter(response: ServerResponse, { writes, part }: { writes: number
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  // A watch may end before it has sent this many events.
+  // A watch that ends before the last of these writes ends normally.
   const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
   Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();
@@ -141,7 +141,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
   }
 }
 
-/** Returns the function that writes answers. routes.ts has the handlers that return objects. */
+/** Returns the renderer for objects of the requested kind. */
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;

@@ -25,7 +25,7 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /** The requirements of the selectors that the store's index can answer. */
+  /** The labels and fields (`label=value`) that every selected object has. The store's index finds objects by them. */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }
@@ -93,7 +93,7 @@ interface Start {
 function readStart(ctx: ResourceContext, options: ListOptions, { entries }: Selection): Start {
   const { token, version, match, limit } = options;
   const { collection, info, state } = ctx;
-  // With a limit, the index is not used, because the answer counts all remaining objects.
+  // A list with a limit does not use the index, because the answer counts all remaining objects.
   const present = (from = ""): Start => ({
     revision: state.store.revision,
     candidates: collection.list(info.namespace, limit > 0 ? [] : entries, from),
@@ -163,7 +163,10 @@ export function keyOf({ namespace, name }: StoredObject): string {
 /** In a continue token, this revision means the current revision. */
 const LATEST = -1;
 
-/** Encodes a continue token. Its key has no namespace, because the next request names it again. */
+/**
+ * Encodes a continue token. The key in the token omits the namespace, because the URL of the next request contains the
+ * namespace.
+ */
 function encodeToken({ info }: ResourceContext, rv: number, from: string): string {
   const start = from.slice(info.namespace.length);
   return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv, start })).toString("base64url");
@@ -177,7 +180,7 @@ function decodeToken({ info, kind }: ResourceContext, text: string): { revision:
       return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
     }
   } catch {
-    // Ignored, because the next step reports the malformed token.
+    // The next statement reports the malformed token.
   }
   return badRequest("invalid continue token: continue key is not valid");
 }

@@ -16,7 +16,7 @@ export function serveDefinitions(state: ServerState): void {
     const definition = parse(object);
     if (type === "DELETED") state.kinds.uninstall(definition);
     else if (isEstablished(definition)) install(state, definition);
-    // Runs after the answer, as the real server's controllers do.
+    // The update of the served kinds runs after the answer, as in the real server's controllers.
     inBackground(setImmediate().then(() => settleDefinitions(state)));
   };
 }

@@ -10,12 +10,12 @@ import { WatchLog } from "./watch-log.ts";
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The values that field selectors can select, by their paths. */
+  /** The values of the fields that field selectors can name, by the paths of the fields. */
   readonly fields: Readonly<Record<string, string>>;
   readonly json: string;
 }
 
-/** The paths of fields that field selectors can name, by these names. */
+/** Maps the names in field selectors to the paths of the selected fields. */
 export type SelectableFields = Readonly<Record<string, string>>;
 
 export class Store {
@@ -188,10 +188,7 @@ export function parse(stored: StoredObject): KubeObject {
 
 const trees = new WeakMap<StoredObject, KubeObject>();
 
-/**
- * Returns the parsed object, and parses it only once, for objects that every request reads, such as roles. Callers
- * share the result and must not change it.
- */
+/** Returns the parsed object. The object is parsed only once, and callers share the result and must not change it. */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);
   if (tree === undefined) {

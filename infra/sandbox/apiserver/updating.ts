@@ -181,8 +181,8 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
 }
 
 /**
- * Prepares an update of the status. For a custom object only the status changes, for a built-in one also labels and
- * annotations.
+ * Prepares an update of the status. In a custom object, only the status changes, and in a built-in object also the
+ * metadata, except ownerReferences.
  */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
@@ -215,7 +215,10 @@ function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous
   else object.metadata.generation = isDeepStrictEqual(now, before) ? generation : generation + 1;
 }
 
-/** Restores managedFields, which a client can only reset: by an empty list, or by a list with one empty entry. */
+/**
+ * Restores managedFields, unless the client resets them. A client resets them by an empty list, or by a list with one
+ * empty entry.
+ */
 function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta, part: Part): void {
   const isForgotten = part === "main" && /^\[(\{\})?\]$/.test(JSON.stringify(meta.managedFields ?? null));
   if (managedFields === undefined || isForgotten) delete meta.managedFields;

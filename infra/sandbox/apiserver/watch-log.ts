@@ -18,7 +18,7 @@ export class WatchLog {
   /** Called for each change, before the request that made the change is answered. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
-  /** The log no longer has changes up to this revision. */
+  /** The revision up to which the log has dropped its changes. */
   compacted = 0;
   #lastForgotten = 0;
   readonly #bells = new Set<Bell>();

@@ -8,7 +8,10 @@ import { type StoredObject, parse } from "./store.ts";
 import type { Change } from "./watch-log.ts";
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** How long a watch lasts if the client does not say. The real server chooses a time between 30 and 60 minutes. */
+/**
+ * The duration of a watch if the request sets no timeoutSeconds. The real server chooses a random time between 30 and
+ * 60 minutes.
+ */
 const DEFAULT_TIMEOUT_SECONDS = 30 * 60;
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" };
 
@@ -62,8 +65,8 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
 }
 
 /**
- * Sends pending events, and yields each promise to wait for. Returns if the log has dropped a change that the watch has
- * not sent: the watch has then expired.
+ * Sends pending events, and yields what the watch must wait for. Returns when the watch has expired: the log has
+ * dropped a change that was not sent.
  */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;

@@ -35,7 +35,7 @@ export async function claimAddresses(): Promise<Addresses> {
 }
 
 /**
- * Throws if this process may not listen on port 443 of a Service's address, on which the API server calls the Service.
+ * Throws if this process may not listen on port 443 of a Service's address. The API server calls Services on that port.
  */
 export async function demandPort443(host: string): Promise<void> {
   const server = createServer().listen(443, host);

@@ -57,7 +57,7 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
     `--service-cluster-ip-range=${serviceRange}`,
     "--authorization-mode=RBAC",
     "--allow-privileged=true",
-    // This plugin requires the default ServiceAccount of a namespace, which may not exist yet.
+    // The ServiceAccount plugin refuses pods until the namespace's default ServiceAccount exists.
     "--disable-admission-plugins=ServiceAccount",
     `--requestheader-client-ca-file=${file("ca.crt")}`,
     `--requestheader-allowed-names=${FRONT_PROXY}`,

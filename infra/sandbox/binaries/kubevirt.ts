@@ -57,7 +57,7 @@ export async function installKinds({ client, printed }: KubeVirtOptions): Promis
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Registers virt-api's API group and webhooks once virt-api listens. */
+/** Registers virt-api's API group and webhooks. The caller waits until virt-api listens. */
 export async function registerVirtApi(options: KubeVirtOptions): Promise<void> {
   const { client, authority, printed, serviceAddress } = options;
   const caBundle = Buffer.from(authority.caPem).toString("base64");

@@ -10,8 +10,8 @@ export async function borrowControlPlane(options: ControlPlaneOptions): Promise<
 }
 
 /**
- * Keeps a control plane for the next caller, until this process ends. If one of its programs was stopped, ends the
- * control plane now.
+ * Keeps a control plane for the next caller, until this process ends. Ends the control plane now if a program was
+ * killed or the cleanup fails.
  */
 async function giveBack(key: string, plane: RealControlPlane): Promise<void> {
   const isClear = plane.isWhole && (await plane.clear().then(...TRUE_OR_FALSE));

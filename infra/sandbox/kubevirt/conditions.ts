@@ -3,7 +3,7 @@ import { findCondition, type Condition } from "../actors/conditions.ts";
 
 type Conditions = readonly Condition[];
 
-/** Makes a condition. KubeVirt writes null for an unset time, and expects to read null. */
+/** Makes a condition. An unset time is null, as KubeVirt writes it. */
 export function conditionOf(said: Condition, at: string | null = null): Condition {
   return { lastProbeTime: at, lastTransitionTime: at, ...said };
 }

@@ -18,7 +18,7 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
-    /** Returns why a migration fails, as libvirt says it. */
+    /** Returns the reason for a migration's failure, in libvirt's words. */
     readonly failureReason?: (attempt: Attempt) => string;
     /**
      * Returns whether the migration is in post-copy mode: the guest runs on the target while its memory is still being

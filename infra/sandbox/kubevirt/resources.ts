@@ -178,7 +178,7 @@ export const plugins: Resource<Plugin> = {
 
 export const KUBEVIRT_NAMESPACE = "kubevirt";
 
-/** The grace period of a guest whose VMI sets none, in seconds. */
+/** The grace period of a guest in seconds, if the VMI has no grace period. */
 export const DEFAULT_GRACE_SECONDS = 30;
 
 export const LABEL = {

@@ -68,8 +68,8 @@ export async function answerSubresource(
 }
 
 /**
- * Returns whether the caller accepts any content type, because these routes declare no content type. Upstream:
- * go-restful's Route.matchesAccept.
+ * Returns whether the Accept header contains `* /*`. Only `* /*` matches these routes, because the routes declare no
+ * content type. Upstream: go-restful's Route.matchesAccept.
  */
 function takesAnything(accept: string): boolean {
   return accept.split(",").some((type) => type.split(";")[0]?.trim() === "*/*");
@@ -82,8 +82,8 @@ interface Reviewed {
 }
 
 /**
- * Returns why the caller may not use the subresource. The API server has checked only permissions for the first part of
- * the path.
+ * Returns why the caller may not use the subresource. The API server has checked only the part of the subresource
+ * before the slash.
  */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

@@ -54,8 +54,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   /**
-   * Returns whether a virt-handler runs on the node. It ends in the same second as the other pods when the machine
-   * shuts down, and it ends when a taint evicts its pod.
+   * Returns whether a virt-handler runs on the node. virt-handler ends when its machine starts to shut down, or when a
+   * taint evicts its pod.
    */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
@@ -64,8 +64,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
   /**
-   * Returns the launcher with the guest. During a migration there is a second launcher on another node. After a
-   * migration back to a node, an old launcher may still exist there, so this returns the newest launcher on the node.
+   * Returns the launcher with the guest: the launcher on the VMI's node that started last. After a migration back to a
+   * node, an older launcher may still exist on the node.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
@@ -84,8 +84,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /**
-   * Moves the guest. A separate controller handles migrations, as in the real virt-handler, so that a refused shutdown
-   * does not delay them.
+   * Moves the guest. As in the real virt-handler, migrations have a separate controller, so that a refused shutdown
+   * does not delay migrations.
    */
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);

@@ -7,8 +7,8 @@ export interface Container {
   /** The folder in which the container's volumes are mounted. */
   readonly root: string;
   /**
-   * Returns the port of this machine for a port of the container. They differ because all pods have the same loopback
-   * address.
+   * Returns the port of this machine for a port of the container. The two ports differ because all pods have the same
+   * loopback address.
    */
   readonly portOf: (containerPort: number) => number;
 }
@@ -22,7 +22,7 @@ export interface Program {
   readonly onOutput?: (text: string) => void;
 }
 
-/** The programs, by the image's name in the pod. Only the pod's first container runs. */
+/** The programs, by the image name in the pod's spec. A pod runs only its first container. */
 export type Images = ReadonlyMap<string, (container: Container) => Program>;
 
 export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {

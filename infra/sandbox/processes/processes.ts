@@ -42,8 +42,8 @@ export const NO_PROCESSES: ProcessKnobs = {
 };
 
 /**
- * The time after which the runtime would kill the process. It is practically infinite, because the pod's grace period
- * limits the process.
+ * The time after which the runtime would kill the process: practically infinite. The pod's grace period limits the
+ * process.
  */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;

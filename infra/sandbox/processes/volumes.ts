@@ -19,7 +19,7 @@ const ROOT_CA = "kube-root-ca.crt";
 const RENEW_AT = 0.8;
 const DEFAULT_TOKEN_SECONDS = 3600;
 
-/** Writes all volumes. Resolves to the seconds after which tokens must be renewed by another call. */
+/** Writes all volumes. Resolves to the number of seconds until the tokens must be renewed. */
 export async function writeVolumes(pod: Pod, options: VolumeOptions): Promise<number> {
   const seconds: number[] = [];
   for (const { name, mountPath } of pod.spec?.containers[0]?.volumeMounts ?? []) {
@@ -82,7 +82,7 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
 /** Replaces a file atomically, so that readers get either the old or the new content. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  // A unique name, because two renewals may run at the same time: one by time, one by a test.
+  // The file name is unique, because a test may renew tokens during a scheduled renewal.
   const fresh = `${file}.${randomUUID()}`;
   await writeFile(fresh, text, { mode: 0o600 });
   await rename(fresh, file);

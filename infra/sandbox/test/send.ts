@@ -58,7 +58,7 @@ export function send({ url, agent, ...connection }: Connection, request: Request
       incoming.on("data", (chunk: string) => {
         text += chunk;
         clearTimeout(quiet);
-        // The events that already exist arrive at once.
+        // The existing events arrive at once, so a short silence ends the watch.
         if (WATCH.test(path)) quiet = setTimeout(giveUp, QUIET_MS);
       });
       incoming.on("error", (error) => {

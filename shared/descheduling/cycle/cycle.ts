@@ -61,7 +61,7 @@ export const NO_CYCLE: CycleReport = {
   memory: new Map(),
 };
 
-/** The verdict that a plugin receives for each result. A reached limit has its verdict in limits.ts. */
+/** The verdict that a plugin receives for each result. The file limits.ts has the verdicts for reached limits. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
@@ -74,7 +74,6 @@ export const VERDICT = {
   MovedRecently: "Skipped",
 } as const satisfies Record<Exclude<NominationResult, LimitName>, Verdict>;
 
-/** The state of a cycle, with what it learns about pods, by UID. */
 interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
   /**
    * UIDs of pods whose eviction this cycle has requested. If a plugin nominates such a pod again, the verdict is
@@ -151,7 +150,7 @@ function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
   if (c.requested.has(pod.uid)) return "InProgress";
   const vmi = vmiOf(pod, c.vmis);
   const moment = { settings: c.settings, now: c.requests.now() };
-  // The cooldown is checked before the limits: the limits then leave room for another pod.
+  // A VM in its cooldown gets no request, and does not count against the limits.
   if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
   return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }

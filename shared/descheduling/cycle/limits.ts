@@ -16,9 +16,9 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * The limits in upstream's order of checks. `only`: the limit counts only VMs, and pods that another party evicts in
- * the background. `verdict`: the answer to the plugin. A limit that leaves room for other pods of the node skips only
- * this pod.
+ * The limits, in upstream's order of checks. `only`: the limit applies only to VMs, and to pods that another party
+ * evicts in the background. `verdict`: the plugin receives it at this limit. Limits of namespaces and evacuations skip
+ * only this pod.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
   { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },
@@ -36,7 +36,6 @@ export function verdictAt(limit: LimitName): Verdict {
   return LIMITS.find(({ name }) => name === limit)?.verdict ?? "Skipped";
 }
 
-/** Counts pods in every scope. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -49,7 +48,6 @@ class Tally {
   }
 }
 
-/** The counters of one cycle. */
 export class Counters {
   readonly #limits: DeschedulingLimits;
   readonly #evicted = new Tally();

@@ -1,15 +1,14 @@
 /**
- * Remembers which pods other parties evict in the background (KEP-1397). The pod's annotation has no time, and a
- * requested eviction does not change the pod. So Lifeboat stores both in the Lease of descheduling, which each cycle
- * reads and writes anyway.
+ * Remembers which pods other parties evict in the background (KEP-1397), in the Lease of descheduling. A pod shows
+ * neither when it was annotated nor that its eviction was requested.
  */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 /**
- * `in-progress`: the pod has both annotations. `requested`: the eviction was answered like an eviction in the
- * background, and the second annotation is still missing.
+ * `in-progress`: the pod has the in-progress annotation. `requested`: the answer announced an eviction in the
+ * background, but the pod does not have this annotation yet.
  */
 export interface Noted {
   readonly as: "requested" | "in-progress";
@@ -82,7 +81,10 @@ function rank({ as, since }: Noted): number {
   return as === "requested" ? -since : since;
 }
 
-/** Limits the number of entries. Keeps the newest requests first, and then the oldest annotations. */
+/**
+ * Limits the number of entries. Keeps `requested` entries first, the newest before older ones, and then `in-progress`
+ * entries, the oldest first.
+ */
 function bounded(memory: Memory): Memory {
   if (memory.size <= MOST_REMEMBERED) return memory;
   const byRank = [...memory].toSorted(

@@ -75,10 +75,8 @@ function indexesOf(pods: readonly ScheduledPod[]): Pick<EvictorWorld, "podsOn" |
 }
 
 /**
- * Protects three kinds of launcher pods. First, the target of a migration: KubeVirt would answer as for the source pod,
- * and the cycle would count one VM twice and wait for an evacuation that never happens. Second, a pod whose VMI is
- * unknown, because the pod may be a target. Third, an ended pod of a VM that moved: its eviction frees nothing, counts
- * against a limit, and KubeVirt deletes the pod with the VMI.
+ * Protects launcher pods that are a migration's target, that have no known VMI, or that have ended after their VM
+ * moved. An eviction of such a pod would move no VM, but would count against the limits.
  */
 function sparing(evictor: Evictor, vmis: Vmis): Evictor {
   const isSpared = (pod: ScheduledPod): boolean => {

@@ -8,7 +8,7 @@ export interface DeschedulingLimits {
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;
-  /** The most evacuations in progress. */
+  /** The maximum number of evacuations in progress per node. */
   readonly evacuationsPerNode?: number;
   readonly evacuationsPerNamespace?: number;
 }
@@ -34,9 +34,7 @@ export interface DeschedulerPolicy {
    * counted against the limits.
    */
   readonly requestTtlSeconds: number;
-  /**
-   * Starts of messages: if an answer to an eviction starts with one of these, the eviction continues in the background.
-   */
+  /** Prefixes of messages. An eviction whose answer starts with one of these prefixes continues in the background. */
   readonly messagePrefixes: readonly string[];
   /** The grace period of evicted pods. Absent: each pod's own. */
   readonly gracePeriodSeconds?: number;

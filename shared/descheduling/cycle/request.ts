@@ -22,8 +22,8 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 
 /**
  * The outcome of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated. `Gone`:
- * the pod no longer exists. `Refused`: none of these. `Unknown`: no answer, or a webhook answered that could not read
- * the pod; the evacuation may have started.
+ * the pod no longer exists. `Refused`: the eviction was refused. `Unknown`: no answer, or a webhook could not read the
+ * pod, so an evacuation may have started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
@@ -34,8 +34,8 @@ const REPEATED = /^Evacuation in progress: /;
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
 /**
- * Interprets the answer to an eviction. `prefixes`: starts of messages of webhooks that evict the pod in the
- * background. The list is empty for a pod that does not announce such an eviction by its annotation.
+ * Interprets the answer to an eviction. `prefixes`: the starts of messages that announce an eviction in the background.
+ * A pod without the request-evict-only annotation has no prefixes.
  */
 export function interpretAnswer(
   answer: { readonly code: number; readonly message: string },
@@ -67,9 +67,9 @@ export interface Requests {
 }
 
 /**
- * `PodChanged`: the pod was written since the cycle read it, or another process was first. `BackingOff`: the VM's last
- * evacuation just ended without a move. `InProgress`: another party's evacuation started since the cycle read the
- * cluster.
+ * `PodChanged`: the pod changed since the cycle read it, or another process requested its eviction first. `BackingOff`:
+ * the VM's last evacuation just ended without a move. `InProgress`: another party's evacuation started since the cycle
+ * read the cluster.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 

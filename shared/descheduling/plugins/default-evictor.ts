@@ -104,8 +104,8 @@ const PASSES = {
 } as const satisfies Record<PodProtection, (pod: ScheduledPod, args: EvictorArguments) => boolean>;
 
 /**
- * Returns whether the pod's only owner has enough replicas. Upstream also counts pods of other namespaces, whose
- * tenants may claim any owner.
+ * Returns whether the pod's only owner has enough replicas. Unlike upstream, ignores pods of other namespaces, because
+ * any tenant may name this owner.
  */
 function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;

@@ -1,4 +1,4 @@
-/** The kinds of values in a policy file. Go takes null for absent, so a known key may be null anywhere. */
+/** The kinds of values in a policy file. Go parses null like a missing key, so any known key may be null. */
 import * as z from "zod/mini";
 import type { LabelSelector, LabelSelectorRequirement } from "../../kube/facts.ts";
 import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
@@ -55,8 +55,8 @@ const REQUIREMENT =
   /^(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*))?)$/;
 
 /**
- * Parses a label selector in text form. Returns undefined for an invalid selector, and for requirements with sets. An
- * empty text selects everything.
+ * Parses a label selector in text form. Returns undefined for an invalid selector, and for set-based requirements such
+ * as `x in (a,b)`. An empty text selects everything.
  */
 export function selectorOf(text: string): LabelSelector | undefined {
   const parts =

@@ -60,8 +60,8 @@ export const lowNodeUtilization: Plugin<Arguments> = {
 };
 
 /**
- * The sum of requests for each counted resource; for `pods`, their number. The sum uses floating point in upstream's
- * order (nodeutilization).
+ * A node's usage: the sum of its pods' requests for each counted resource, and the number of pods. Adds floating-point
+ * numbers in upstream's order (nodeutilization).
  */
 interface NodeUsage {
   readonly node: ScheduledNode;
@@ -119,8 +119,8 @@ function roomOn(under: readonly NodeUsage[], args: Arguments, resources: readonl
 }
 
 /**
- * Returns the level to which a node may be filled: whole units below the threshold, or all of it if there is no
- * threshold.
+ * Returns the amount of a resource to which a node may be filled. The threshold is rounded down; without a threshold,
+ * the whole node may be filled.
  */
 function targetOf({ allocatable }: ScheduledNode, resource: string, { targetThresholds }: Arguments): number {
   const capacity = ownValue(allocatable, resource) ?? 0;

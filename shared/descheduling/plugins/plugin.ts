@@ -20,7 +20,10 @@ export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
 
 export type Nominations = Generator<Nomination, void, Verdict>;
 
-/** Decides which pods may be evicted: DefaultEvictor of the plugin's profile, and never the target of a migration. */
+/**
+ * Decides which pods may be evicted, by the DefaultEvictor of the plugin's profile. Always protects the target pod of a
+ * migration.
+ */
 export interface Evictor {
   filter(pod: ScheduledPod): boolean;
   /** Plugins call this filter last, because it is expensive. */
@@ -32,7 +35,7 @@ export interface PluginWorld {
   readonly nodes: readonly ScheduledNode[];
   /** All pods bound to a node, including finished ones. */
   podsOn(node: string): readonly ScheduledPod[];
-  /** Returns the pod's replacement: the target of the migration for a VM, an equal pod otherwise. */
+  /** Returns the pod that would replace this pod: for a VM, the migration's target pod; otherwise, an equal pod. */
   nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
   /**

@@ -47,7 +47,10 @@ interface Run {
   readonly fullNodes: Set<string>;
 }
 
-/** A constraint that one or more pods share, with the pod's fields that decide to which nodes it applies. */
+/**
+ * A constraint of one or more pods. `counts`: whether the constraint applies to a node, by the pods' node affinity and
+ * tolerations.
+ */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;
   readonly counts: (node: ScheduledNode) => boolean;
@@ -165,8 +168,8 @@ const FREE_FIRST = by(({ placement: { nodeSelector, required } }: ScheduledPod) 
 );
 
 /**
- * Returns whether the pod may leave: its node has not reached its limit of evictions, and the pod is leaving already or
- * fits a node of a domain with fewer pods than the average.
+ * Returns whether the pod may leave. Its node must be below the limit of evictions. The pod must be leaving already, or
+ * fit a node in a domain of below-average size.
  */
 function mayGoFrom(domains: readonly Domain[], { args, world, fullNodes }: Run): (pod: ScheduledPod) => boolean {
   const average = domains.reduce((sum, { size }) => sum + size, 0) / domains.length;

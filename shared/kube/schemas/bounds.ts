@@ -1,6 +1,6 @@
 /**
  * Size limits of the parts of an object that Lifeboat keeps or reads. Tenants decide the size of their objects and may
- * have thousands. A larger object is rejected, and each decision that needs it says so.
+ * have thousands. Lifeboat rejects a larger object, and each decision that needs the object reports the rejection.
  */
 import type * as z from "zod/mini";
 
@@ -15,7 +15,7 @@ export const LARGEST_FACTS = 16 * 1024;
 /** The limit for kinds that no tenant can create. */
 export const LARGE_FACTS = 256 * 1024;
 
-/** Rejects an object if a part of it takes more memory than such an object needs, because tenants may create it. */
+/** Rejects an object if a part of it is larger than `most`, because tenants decide how large their objects are. */
 export function checkSize(length: number, most: number, { of, issues }: { readonly of: string; issues: Issues }): void {
   if (length <= most) return;
   const message = `expected at most ${kilobytes(most)} of ${of}, not ${kilobytes(length)}`;

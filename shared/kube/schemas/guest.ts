@@ -65,8 +65,8 @@ function orNone<T>(list: readonly T[]): readonly T[] {
 }
 
 /**
- * Names the field of the topology spread constraints that exclude nodes. Only a VM's next start takes them from the
- * template: a migration's target has those of the present pod.
+ * Returns the name of the field if topology spread constraints exclude nodes. Only a VM's next start uses the
+ * template's constraints: a migration's target pod has the constraints of the present pod.
  */
 function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");

@@ -24,7 +24,6 @@ import {
   Toleration,
 } from "./fields.ts";
 
-/** The labels and annotations of a pod that its rules read. */
 const POD_LABELS = [names.COMPONENT_LABEL, names.CREATED_BY_LABEL, names.MIGRATION_JOB_LABEL];
 const POD_ANNOTATIONS = [names.DOMAIN_ANNOTATION];
 

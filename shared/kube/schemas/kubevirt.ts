@@ -40,7 +40,7 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
-/** When it last entered a phase, in whole seconds. */
+/** When the migration last entered a phase, in whole seconds. */
 const Phases = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
@@ -114,7 +114,10 @@ export interface KubeVirtFacts {
   readonly overheadRatio?: number;
   /** Every launcher pod selects nodes with these labels. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;
-  /** The minor number of its version: 9 for v1.9.0. Absent if it names no version, as for a build from a branch. */
+  /**
+   * The minor number of KubeVirt's version: 9 for v1.9.0. Absent if the version has no such number, as for a build from
+   * a branch.
+   */
   readonly minor?: number;
   /** Whether KubeVirt's operator is installing another version, or another configuration of its components. */
   readonly isRollingOut?: boolean;

@@ -1,4 +1,4 @@
-/** A Lease: its holder, its time, and the annotations in which Lifeboat remembers. */
+/** A Lease: its holder, its time, and the annotations in which Lifeboat stores data. */
 import * as z from "zod/mini";
 import { LARGE_FACTS } from "./bounds.ts";
 import { kind, Meta, part, Text } from "./fields.ts";

@@ -160,7 +160,7 @@ export function resourcesOf(quantities: Texts): Resources {
   return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Sums CPU and memory, if there is any. */
+/** Sums CPU and memory, and leaves out a sum of 0. */
 function computeOf(parts: readonly Texts[]): Amounts {
   const sum = parts.reduce((sum, quantities) => plus(sum, amountsOf(quantities)), NOTHING);
   return new Map([...sum].filter(([name, amount]) => (name === "cpu" || name === "memory") && amount > 0));

@@ -217,7 +217,7 @@ function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
     if (known !== undefined) return known;
     checkSize(text.length, LARGEST_FACTS, { of: at.join("."), issues });
     const parsed = schema.safeParse(input);
-    // A large part has only been parsed to report its pod as too large: it is not remembered.
+    // A large part is parsed only so that its pod is reported as too large. The result is not kept for other pods.
     if (parsed.success && text.length > LARGEST_FACTS) return parsed.data;
     if (parsed.success) seen.set(text, parsed.data);
     else issues.push(...parsed.error.issues.map((issue) => issueAt(issue, at, input)));

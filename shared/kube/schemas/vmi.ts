@@ -7,8 +7,8 @@ import { identityOf, kind, listOf, Meta, part, PhaseText, present, Text, TextsOr
 import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
 /**
- * Returns the VMI's role in a migration between two VMIs. A migration with both ends stays within the namespace, as any
- * other. Upstream: `IsDecentralized`.
+ * Returns the VMI's role in a migration between two VMIs. A VMI that sends and receives migrates within its namespace,
+ * so it has no such role.
  */
 export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
   if (sends === receives) return undefined;
@@ -36,8 +36,8 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // A migration to another VMI gets its UID when the other side has answered. If the migration is given up earlier,
-      // nothing removes its other fields.
+      // A migration to another VMI gets its UID when the other side has answered. A migration without a UID is not in
+      // progress, because its other fields stay if it is given up.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,
@@ -109,7 +109,7 @@ function isOf(condition: unknown, type: string): condition is Condition {
   return typeof condition === "object" && condition !== null && "type" in condition && condition.type === type;
 }
 
-/** Adds I/O threads as the spec says. */
+/** Adds the supplemental I/O threads to the virtual CPUs. */
 function withIoThreads(
   vcpus: number | undefined,
   ioThreads: { readonly supplementalPoolThreadCount?: number | null | undefined },

@@ -29,15 +29,15 @@ export interface Rolled {
   /** Names of NodeEvacuations that were created. */
   readonly created: readonly string[];
   /**
-   * Whether a phase has changed, of a RollingMaintenance or of one of its nodes: then the taints that steer the
-   * scheduler may have to change.
+   * Whether the phase of a RollingMaintenance or of one of its nodes has changed. The taints that steer the scheduler
+   * may then have to change.
    */
   readonly isTurned: boolean;
 }
 
 /**
- * The most passes. For each node there is one pass for its start, one for the claim and one for the creation, and
- * several nodes may start at a time.
+ * The maximum number of passes. A node may need one pass for its start, one for its claim, and one for the creation of
+ * its NodeEvacuation. Several nodes may start at a time.
  */
 const MOST_PASSES = 12;
 

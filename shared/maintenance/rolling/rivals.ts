@@ -1,4 +1,6 @@
-/** Other maintenance of the same node: a RollingMaintenance waits for it and names it. */
+/**
+ * Other maintenance of the same node. A RollingMaintenance waits until the other maintenance has ended, and names it.
+ */
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { wantedOf } from "../world.ts";
 import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";

@@ -155,7 +155,7 @@ function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   return running(w, active.length > 0 ? MESSAGES.waitsFor(active) : MESSAGES.waitsForService(unavailable));
 }
 
-/** The next node no longer exists: it failed. */
+/** The next node no longer exists. It gets the phase Gone, which is a failure. */
 function nextIsGone(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   if (next === undefined || w.facts.get("nodes", named(next.name)) !== undefined) return undefined;

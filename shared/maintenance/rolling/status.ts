@@ -37,7 +37,7 @@ export function rollingStatusAfter(
   return isSoon && phasesOf(status) === phasesOf(before) ? undefined : { ...status, lastUpdateTime: now.toISOString() };
 }
 
-/** Renders the phases. They are written at once, because the next start depends on them. */
+/** Renders the phases. A changed phase is written at once, because the next start depends on the phases. */
 export function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
   return [phase, startTime, ...nodes.map((row) => row.phase)].join();
 }
@@ -54,8 +54,8 @@ type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletion
 const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
 
 /**
- * Estimates the end by the nodes' time so far, from one start to the next. Before the first node has ended there is no
- * estimate.
+ * Estimates the end from the average time that a node has taken until the next one could start. Before the first node
+ * has ended there is no estimate.
  */
 function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
   const isUntilBack = spec.nextNode === "WhenUncordoned";

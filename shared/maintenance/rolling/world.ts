@@ -43,7 +43,7 @@ const BEING_DRAINED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating
 const FAILED: readonly RowPhase[] = ["Refused", "Expired", "Withdrawn", "Gone"];
 
 export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_DRAINED.includes(phase);
-/** Returns whether the node ended with another phase than Evacuated. */
+/** Returns whether the node ended in a phase other than Evacuated. */
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 

@@ -26,7 +26,7 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** The duration of a migration: so long that the speed of the sandbox hardly affects the duration of a drain. */
+/** The duration of a migration. It is long, so that the speed of the sandbox hardly affects the duration of a drain. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
@@ -41,7 +41,9 @@ const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 interface Drained {
   /** The seconds until `kubectl drain` or the NodeEvacuation ends. */
   readonly seconds: number;
-  /** The seconds until the last migration ends. Kubernetes' timestamps are whole seconds. */
+  /**
+   * The seconds until the last migration ends, accurate to one second because Kubernetes' timestamps are whole seconds.
+   */
   readonly movedSeconds: number;
   /** The CPU time of this process, in which the API server, KubeVirt and the drain run. */
   readonly cpuMs: number;
@@ -92,7 +94,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // A full scan gives every VM its PodDisruptionBudget, as at the end of an installation.
+    // A full scan creates the PodDisruptionBudget of every VM. An installation ends with the same scan.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -139,7 +141,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // A delay of 0 ms changes no request, but `faults` then records each request of Lifeboat.
+  // `faults` records the requests that match a fault. The fault is a delay of 0 ms, which changes no request.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

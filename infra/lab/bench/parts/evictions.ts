@@ -33,7 +33,10 @@ const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.i
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
-/** The wait until the API server uses the changed webhook, and until the work for the last request has ended. */
+/**
+ * The wait after a change of the webhooks. Meanwhile the API server applies the change, and Lifeboat finishes its work
+ * for earlier requests.
+ */
 const SETTLE_MS = 3000;
 /** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */
 const [RETRY_MS, REPEATS] = [5000, 4];
@@ -62,7 +65,7 @@ interface Size {
   readonly size: number;
 }
 
-/** Measures all variants in each round, and starts each round with another variant. The first round is a warm-up. */
+/** Measures every variant in each round, and rotates the order of the variants. The first round is a warm-up. */
 async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const images = form === "in the cluster" ? serverImages() : new Map();
   const sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, images });
@@ -92,7 +95,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // Both webhooks review this eviction, because Lifeboat's webhook alone does not mark the VMs here.
+      // Both webhooks review this eviction, so that KubeVirt's webhook marks the VMs. Lifeboat's webhook does not mark
+      // the VMs of this benchmark.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];

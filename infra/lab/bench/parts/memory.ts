@@ -10,7 +10,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** The milliseconds until the server has finished the requests of its start. */
+/** The milliseconds within which the server finishes the requests that it sends at its start. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {

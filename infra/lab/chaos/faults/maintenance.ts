@@ -12,7 +12,7 @@ const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
 
-/** Controllers that end `letMinutesPass`, by the namespace of the run. */
+/** AbortControllers that end `letMinutesPass`, by the namespace of the run. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -137,7 +137,10 @@ const deleteByForce: Act = async (run, draw) => {
   await create(run, draw);
 };
 
-/** Deletes NodeEvacuations. First removes the policy that refuses such deletions, and then restores it. */
+/**
+ * Deletes NodeEvacuations. Removes the policy binding that refuses deletions first, and restores the binding
+ * afterwards.
+ */
 async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise<void> {
   const kind = "ValidatingAdmissionPolicyBinding";
   const spec = { policyName: GUARDED, validationActions: ["Deny"] };

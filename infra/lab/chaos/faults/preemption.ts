@@ -26,9 +26,8 @@ export const preemption: Fault = {
   },
   undo: async ({ client, namespace }) => void (await persist(() => client.delete(pods, { namespace, name: POD.name }))),
   /**
-   * Deletes a bound pod if the scheduler hangs. The scheduler hangs if its last victim was gone before the scheduler
-   * deleted it, and continues after the deletion of any bound pod (prepareCandidateAsync of its preemption's executor,
-   * 1.36).
+   * Deletes a bound pod, which wakes a hanging scheduler. The scheduler hangs if its last victim disappears before the
+   * scheduler deletes the victim (prepareCandidateAsync of its preemption's executor, 1.36).
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {

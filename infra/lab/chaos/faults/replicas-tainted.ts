@@ -6,8 +6,7 @@ import { persist } from "../wait.ts";
 import { TAINT } from "./no-execute-taint.ts";
 
 /**
- * The node of the replicas gets a taint, which the replicas' pod tolerates as shipped. Without the toleration the pod
- * would end, and no replica would answer.
+ * The node of the replicas gets a taint. Only the toleration in the shipped manifests keeps the replicas' pod running.
  */
 export const replicasTainted: Fault = {
   says: "the node of all replicas gets a NoExecute taint",

@@ -12,9 +12,7 @@ export interface Replica {
   /** The URL of the replica's endpoints for the cluster. */
   readonly url: string;
   readonly link: Link;
-  /**
-   * The connection to the API server. A Worker has no watches, so only a replica in the cluster has this connection.
-   */
+  /** The connection of the replica's watches to the API server. Absent for a Worker, which has no watches. */
   readonly watches?: Link;
   /** Requests a full scan. Throws if there is no answer. */
   reconcile(): Promise<void>;

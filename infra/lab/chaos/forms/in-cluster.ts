@@ -177,7 +177,7 @@ function playingReplicas() {
 
 /** The pause between two renewals of the Lease, and before a replica ends. */
 const SECONDS_5_MS = 5000;
-/** A replica that pauses longer than this waits for the next full minute. */
+/** A replica pauses longer than this only when it waits for the next full minute. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 

@@ -1,7 +1,6 @@
 /**
- * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. All Workers are entries in the
- * registry of one workerd process. A Worker's memory belongs to a cluster name, so an entry with a new name acts as a
- * new Worker.
+ * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd process plays all
+ * Workers. The process keeps separate memory for each cluster name in its registry, so each name acts as one Worker.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";

@@ -45,7 +45,7 @@ const HOUR_SECONDS = 4;
 const POLL_MS = 200;
 /** The interval of ticks in the demo. In a real cluster it is a minute. */
 const TICK_MS = 5000;
-/** The scenario concludes that kubectl hangs when both VMs' evictions have been refused this many times. */
+/** The number of refused evictions of each of the two VMs after which the scenario concludes that kubectl hangs. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {
@@ -83,7 +83,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // Pods that are created before the VMs are spread over all nodes.
+  // Creates the ReplicaSet before the VMs, so that its pods spread over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;

@@ -89,8 +89,8 @@ async function setScene(client: KubeClient): Promise<Scene> {
 }
 
 /**
- * Returns the output of `lifeboat plan`: first for the given order, then for a planned order, which leaves out nodes
- * whose drain may not complete.
+ * Returns two outputs of `lifeboat plan`: one for the given order, and one for a planned order. The planned order
+ * leaves out nodes whose drain may not complete.
  */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
@@ -99,7 +99,9 @@ async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   return [...given, ...planned, "", ...leftOut];
 }
 
-/** Returns the nodes that `lifeboat plan` expects to drain completely, and why it leaves out the others. */
+/**
+ * Returns the nodes that `lifeboat plan` expects to drain completely, and the reason for each node that it leaves out.
+ */
 async function promised(cluster: Cluster) {
   const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
   const found = FOUND.parse(JSON.parse(outputOf(said)));

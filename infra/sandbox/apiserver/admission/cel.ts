@@ -29,8 +29,8 @@ const NAMESPACE = struct({
 export type Variables = "plain" | "withParams";
 
 /**
- * Returns the language of expressions. It knows the fields of the object and of the policy's parameter if it gets their
- * schemas.
+ * Returns the CEL language of admission expressions. With a schema, the language checks the fields of the object or of
+ * the policy's parameter.
  */
 export function languageOf(object?: Structural, variables: Variables = "plain", params?: Structural): Language {
   const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");

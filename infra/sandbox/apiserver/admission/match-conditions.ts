@@ -5,7 +5,10 @@ import { evaluate, valuesOf } from "./cel.ts";
 import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
-/** Returns false if any condition is false. Otherwise returns the text of an error if a condition has failed. */
+/**
+ * Returns false if any condition is false. Otherwise returns the errors of failed evaluations as text, or true if no
+ * evaluation failed.
+ */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];
   for (const { expression } of conditions) {

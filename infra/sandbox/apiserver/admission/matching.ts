@@ -10,8 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * Returns the kind in which the webhook or policy gets the object. This may be another version of the resource, unless
- * the match policy is Exact.
+ * Returns the kind in the version that the webhook or policy selects. With the match policy Exact, only the request's
+ * version can match.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;
@@ -51,8 +51,8 @@ function includes(list: readonly string[] | undefined, value: string): boolean {
 }
 
 /**
- * Returns whether a pattern matches: `pods`, `pods/eviction`, `pods/*`, `*` (no subresources), or `*` with `/*`
- * (everything).
+ * Returns whether a pattern such as `pods`, `pods/eviction` or `pods/*` matches. `*` matches all resources without
+ * subresources, and `* /*` matches everything.
  */
 function matchesResource(pattern: string, resource: string, subresource: string): boolean {
   const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);

@@ -60,8 +60,8 @@ export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: 
 }
 
 /**
- * Returns the name and namespace of the request. In the deletion of a collection, the name comes from the old object.
- * The namespace of a Namespace object is its own name.
+ * Returns the name and namespace of the request. The name is empty for deletecollection, and the namespace of a
+ * Namespace object is its own name.
  */
 function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined) {
   const name = info.verb === "deletecollection" ? "" : info.name || (object?.metadata.name ?? "");

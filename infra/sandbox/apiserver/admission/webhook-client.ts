@@ -18,7 +18,7 @@ export interface Webhook {
     readonly apiVersions?: readonly string[];
     readonly resources?: readonly string[];
     readonly scope?: string;
-    /** Names of selected objects. Only rules of policies have this field. */
+    /** The names of the objects to which the rule applies. Only rules of policies have this field. */
     readonly resourceNames?: readonly string[];
   }[];
   readonly failurePolicy?: "Fail" | "Ignore";
@@ -79,9 +79,8 @@ function inGo(message: string): string {
 }
 
 /**
- * How long an idle connection is kept. The real server keeps it for 90 s. If a webhook closes it earlier (workerd:
- * after 5 s), a call sometimes fails, and the server does not repeat it. In the sandbox only an injected fault causes
- * this (faults.ts).
+ * The milliseconds after which an idle connection is closed (real server: 90 s). Webhooks close idle connections later
+ * (workerd: 5 s), so that only injected faults break a call (faults.ts).
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();

@@ -51,8 +51,8 @@ export class Language {
   }
 
   /**
-   * Returns what is wrong with an expression. Returns undefined if the expression is valid and its value has one of
-   * these types, or any type if no types are given.
+   * Returns what is wrong with an expression, or undefined if it is valid. The value must have one of `types`, or any
+   * type if `types` is empty.
    */
   problem(expression: string, ...types: readonly string[]): string | undefined {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);

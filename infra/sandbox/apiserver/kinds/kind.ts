@@ -1,5 +1,5 @@
 /**
- * The description of a kind. The files in this folder contain the descriptions of built-in kinds. custom.ts makes those
+ * The description of a kind. The files in this folder describe the built-in kinds, and custom.ts makes the descriptions
  * of custom kinds from CustomResourceDefinitions.
  */
 import type { KubeObject, Tree } from "../objects.ts";
@@ -45,11 +45,11 @@ export interface ResourceKind {
   readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
-  /** The paths of fields that field selectors can name, by these names. */
+  /** Maps the names in field selectors to the paths of the selected fields. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /**
-   * The keys that identify an item, by the path of the list. With SET, the items identify themselves. A list that is
-   * missing here is atomic.
+   * The keys that identify an item, by the path of the list. SET identifies items by their values, and a list without
+   * an entry is atomic.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Paths of maps that server-side apply treats as one field. */
@@ -68,7 +68,7 @@ export interface ResourceKind {
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** Restores the fields, besides the status, that a write of the main resource cannot change. */
+  /** Restores the fields that an update of the main resource cannot change. Does not restore the status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
   /** Converts a stored object to the served version. Returns the same object if both versions are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;
@@ -77,7 +77,7 @@ export interface ResourceKind {
 
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
-/** For a list whose items identify themselves, like metadata.finalizers. */
+/** Marks a list as a set: each item is identified by its value, like a finalizer. */
 export const SET: readonly string[] = [];
 
 const META_LISTS: Readonly<Record<string, readonly string[]>> = {

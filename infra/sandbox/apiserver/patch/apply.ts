@@ -31,8 +31,8 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
 }
 
 /**
- * Refuses a configuration for a new object if its name differs from the name in the URL, or if it has a UID, which a
- * new object does not have. Ignores its resourceVersion.
+ * Refuses a configuration for a new object if its name differs from the name in the URL, or if the configuration has a
+ * UID. Removes the resourceVersion.
  */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);
@@ -42,7 +42,9 @@ function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   delete config.metadata.resourceVersion;
 }
 
-/** Returns the applied fields, without those that the request cannot change. The client does not become their owner. */
+/**
+ * Returns the applied fields that the request can change. The client does not become the owner of other applied fields.
+ */
 function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
   const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
   if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);

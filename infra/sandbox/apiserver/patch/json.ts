@@ -22,10 +22,7 @@ function isOperation(value: unknown): value is Operation {
   return isRecord(value) && [value.op, value.path, value.from].every((text) => typeof (text ?? "") === "string");
 }
 
-/**
- * Returns the document after the patch. `refuse`: called with an operation that cannot be applied. Clients do not see
- * the operation.
- */
+/** Returns the document after the patch. Calls `refuse` with an error text if an operation cannot be applied. */
 export function applyJsonPatch(
   document: object,
   operations: readonly Operation[],

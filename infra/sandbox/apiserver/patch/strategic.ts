@@ -35,7 +35,7 @@ function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
     const at = { place: below(place, name), order: wanted[`$setElementOrder/${name}`] };
     if (directive === "$deleteFromPrimitiveList") deleteFromSet(result, name, value);
     else if (directive === undefined) mergeField(result, value, { name, at });
-    // If the patch has only the directive and not the list, the directive reorders the list.
+    // A directive without its list reorders the existing list.
     else if (wanted[name] === undefined) mergeField(result, result[name] ?? null, { name, at });
   }
   return result;
@@ -95,8 +95,8 @@ interface Arrangement {
 }
 
 /**
- * Orders the merged items. The items in the patch have the patch's order, and the others keep their order. Both are
- * interleaved so that items move as little as possible. New items come before items that are not in the patch.
+ * Interleaves the items in the client's order with all other items, which keep their order. Another item goes first
+ * only if it already preceded the client's next item.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

@@ -86,10 +86,7 @@ interface AtField extends At {
   readonly field: ModelField;
 }
 
-/**
- * Checks a field. Removes a null, except that a time remains null, and null in a map of strings becomes the empty
- * string.
- */
+/** Checks a field. Removes a null, except from a time field. */
 function checkField(parent: Tree, value: unknown, at: AtField): void {
   const { name, type, format, layout } = at.field;
   if (value === null && format !== "date-time") delete parent[name];
@@ -105,8 +102,8 @@ function checkValue(value: unknown, type: FieldType, at: AtField): void {
 }
 
 /**
- * Checks the items of a list or map of a field. Reads null in place of a string as Go does: as an empty string, or as 0
- * for a quantity.
+ * Checks the items of a field's list or map. Replaces null by an empty string if items are strings, or by 0 for a
+ * quantity, as Go does.
  */
 function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list" | "map" }, at: AtField): void {
   for (const [key, child] of Object.entries(list)) {

@@ -12,8 +12,8 @@ interface Place {
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
   /**
-   * The path of the nearest enclosing list or map without keys. Its items in the old and the new object cannot be
-   * matched.
+   * The path of the outermost enclosing list without keys or atomic map, if any. Rules in such a list or map cannot use
+   * oldSelf.
    */
   readonly uncorrelated: string | undefined;
 }
@@ -38,7 +38,6 @@ function placesIn(place: Place): readonly Place[] {
   return [place, ...fields, ...values, ...add(schema.items, "items", schema["x-kubernetes-list-type"] !== "map")];
 }
 
-/** The rules of a check: whether each rule is broken, and the error to report. */
 type Rows = readonly (readonly [isBroken: boolean, error: FieldError])[];
 
 function brokenIn(rows: Rows): readonly FieldError[] {

@@ -40,7 +40,7 @@ function evaluate({ language, optionalOldSelf }: CompiledRule, expression: strin
   return language.run(expression, { self, oldSelf: optionalOldSelf === true ? optional : oldSelf });
 }
 
-/** Evaluates the rules of a value. Skips a rule without oldSelf if the value has not changed. */
+/** Evaluates the rules of a value. For an unchanged value, evaluates only the rules that use oldSelf. */
 export function ruleErrors(node: Node, inUnchanged = false): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null) return [];

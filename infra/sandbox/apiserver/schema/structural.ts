@@ -79,10 +79,10 @@ function applyDefault(parent: object, key: string | number, schema: Structural =
 export interface Node {
   readonly value: unknown;
   readonly schema: Structural;
-  /** The previous value. Undefined if there was none, or if it cannot be matched with this value. */
+  /** The previous value. Undefined for a new value, and for a value that has no matching previous value. */
   readonly old: unknown;
   readonly path: string;
-  /** The path with the keys of maps in brackets, as in some messages. */
+  /** The path with map keys in brackets, for the messages that show paths in this form. */
   readonly keyed: string;
 }
 

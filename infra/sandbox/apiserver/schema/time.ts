@@ -29,7 +29,7 @@ function formOf(part: string, layout: string): RegExp {
   return new RegExp(`^${part.replace(".", "\\.").replaceAll(/\d/g, "\\d")}`);
 }
 
-/** Returns whether the date exists, because JavaScript reads 30 February as 2 March. */
+/** Returns whether the date exists. JavaScript alone would accept 30 February as 2 March. */
 function isDate(text: string): boolean {
   return !Number.isNaN(Date.parse(text)) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }

@@ -70,7 +70,7 @@ function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
   return [errors.unsupportedValue(path, value, texts)];
 }
 
-/** Returns the number that minimum and maximum limit: a number itself, or the length of a string, list or map. */
+/** Returns the size to compare with a limit: the number itself, or the length of a string, list or map. */
 function sizeOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "string") return Array.from(value).length;

@@ -1,6 +1,6 @@
 /**
- * Counts the objects that a controller has created and that its cache does not contain yet, by key. As in KubeVirt,
- * each new object in the cache lowers the count, even if another client has created it.
+ * Counts, for each key, the created objects that a controller's cache does not contain yet. As in KubeVirt, each new
+ * object in the cache lowers the count, even if another client has created the object.
  */
 import type { Clock } from "../../actors/clock.ts";
 

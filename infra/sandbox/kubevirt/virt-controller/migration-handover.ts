@@ -1,6 +1,6 @@
 /**
- * Changes the VMI's status, by which virt-controller makes the virt-handlers start or abort a migration. Also aborts a
- * backup.
+ * Starts and aborts migrations as virt-controller does: writes into the VMI's status what the virt-handlers must do.
+ * Also aborts backups.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
@@ -52,8 +52,8 @@ async function policyOf(
 }
 
 /**
- * Starts a migration to another cluster: writes into the VMI's status the data for the other cluster. Nothing removes
- * this data if the migration is aborted.
+ * Starts a migration to another cluster by writing its data into the VMI's status. The data remains there if the
+ * migration is aborted.
  */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
@@ -75,8 +75,8 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
 }
 
 /**
- * Aborts a backup. The real virt-controller sends a request to virt-api, and virt-handler reports the end of the backup
- * moments later.
+ * Aborts a backup at once. In a real cluster, virt-controller sends a request to virt-api, and virt-handler reports the
+ * end of the backup moments later.
  */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};

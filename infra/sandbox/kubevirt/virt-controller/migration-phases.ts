@@ -20,7 +20,7 @@ const PENDING_MS = 15 * 60_000;
 
 const phaseOf = ({ migration }: MigrationFacts): string => migration.status?.phase ?? "";
 
-/** Returns the VMI's migration state if it is about this migration. Otherwise returns undefined. */
+/** Returns the VMI's migration state if the state belongs to this migration. Otherwise returns undefined. */
 export function stateFor({ migration, vmi }: MigrationFacts): kubevirt.MigrationState | undefined {
   const { migrationState } = vmi.status ?? {};
   return migrationState?.migrationUid === migration.metadata.uid ? migrationState : undefined;
@@ -108,7 +108,7 @@ export function isReady(target: Pod | undefined): target is Pod {
   return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
 }
 
-/** Returns how long a target pod may stay Pending: an unschedulable pod shorter than other pods. */
+/** Returns how many milliseconds a target pod may still stay Pending. The limit is lower for an unschedulable pod. */
 export function patienceWith({ metadata, status }: Pod, now: Date): number | undefined {
   if (status?.phase !== "Pending" || metadata.deletionTimestamp !== undefined) return undefined;
   const unschedulable = findCondition<Condition>(status.conditions, "PodScheduled")?.reason === "Unschedulable";

@@ -14,7 +14,10 @@ type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
 
 export function startVmController({ client, ...options }: ActorOptions, world: World): Controller {
-  /** Reads the objects from the API server. With an old cache, it could act on the same request twice. */
+  /**
+   * Reads the objects from the API server, because with an old cache the controller could act twice on the same
+   * request.
+   */
   const reconcile = async (key: string): Promise<Result> => {
     const vm = await client.get(kubevirt.virtualMachines, parseKey(key));
     if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) return;

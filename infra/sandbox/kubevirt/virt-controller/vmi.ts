@@ -1,6 +1,6 @@
 /**
  * virt-controller's VMI controller. It creates a launcher pod for every VMI, and updates the VMI until virt-handler
- * does.
+ * owns the VMI.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";

@@ -21,7 +21,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
-  /** The last migration of each VMI that has started to copy memory, by the VMI's UID. */
+  /** The migrations of each VMI that have started to copy memory, by the VMI's UID. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
   const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
@@ -38,9 +38,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * Prepares the target: its virt-handler opens its ports when the launcher there runs. It waits until virt-controller
-   * lists the launcher in the VMI's status, because it might otherwise be deleted as an orphan. Upstream:
-   * `findSocketOnHost`.
+   * Prepares the target: its virt-handler opens ports when the launcher runs and the VMI's status lists the launcher.
+   * An unlisted launcher might be deleted as an orphan. Upstream: `findSocketOnHost`.
    */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
@@ -72,7 +71,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return arrive(vmi, state);
   };
 
-  /** Sets the VMI's new node and removes the mark for evacuation, when the guest runs on the target. */
+  /** Completes the migration: sets the VMI's new node, and removes the mark for evacuation. */
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
@@ -102,7 +101,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
   /**
-   * Ends the source's launcher after the migration. The target's virt-handler removes the label with the target node.
+   * Ends the launcher that has no guest after the migration. The virt-handler of the guest's node removes the label
+   * with the target node.
    */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
@@ -122,8 +122,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * Returns the number of the attempt, and when it started. The time is kept in memory, because the status has whole
-   * seconds and a migration may be shorter.
+   * Returns the number of the attempt, and its exact start time from memory. The status has only whole seconds, and a
+   * migration may be shorter.
    */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;

@@ -17,15 +17,15 @@ export interface GuestShutdownOptions extends ActorOptions {
 
 export interface GuestShutdown {
   /**
-   * From now on, SIGTERM makes virt-handler shut the guest down. The launcher destroys the guest some time after
-   * SIGTERM.
+   * Makes virt-handler shut the guest down after SIGTERM. The launcher destroys the guest if the shutdown takes too
+   * long.
    */
   supervise(vmi: Vmi, launcher: string): void;
   /** Continues the shutdown. Rejects if a plugin refuses the shutdown. The caller then tries again later. */
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
-/** The seconds that a launcher adds to the guest's grace period. After that it destroys the guest. */
+/** The seconds after the guest's grace period at which the launcher destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /** The exit code after SIGKILL: 128 + 9. */
 const DESTROYED = 137;

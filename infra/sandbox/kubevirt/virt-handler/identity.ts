@@ -5,6 +5,6 @@ import { USERS } from "../../identities.ts";
 const NODE_NAME = "authentication.kubernetes.io/node-name";
 
 export function asHandlerOn(client: KubeClient, node = ""): KubeClient {
-  // Impersonating a service account includes its groups.
+  // The API server adds the groups of an impersonated service account.
   return client.as(USERS.virtHandler.user, [], { [NODE_NAME]: node });
 }

@@ -1,6 +1,6 @@
 /**
- * Calls the hooks of plugins on a node if the feature gate `Plugins` is on. The sandbox's nodes have no sockets of
- * hooks, so every call fails.
+ * Calls the hooks of plugins on a node if the feature gate `Plugins` is on. The sandbox's nodes have no hook sockets,
+ * so every call fails.
  */
 import { pause, type Clock } from "../../actors/clock.ts";
 import type { Informer } from "../../actors/informer.ts";
@@ -15,7 +15,7 @@ export interface NodeHooksOptions {
   readonly clock: Clock;
   readonly plugins: Pick<Informer<kubevirt.Plugin>, "list">;
   readonly kubeVirts: Pick<Informer<kubevirt.KubeVirt>, "list">;
-  /** Aborted when virt-handler stops. It ends all waits. */
+  /** Aborts when virt-handler stops, and ends all waits. */
   readonly stopped: AbortSignal;
 }
 

@@ -36,7 +36,7 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
 
 /**
  * Returns why the VMI cannot migrate. Disks that are not shared do not prevent a migration to another namespace or
- * cluster, because it copies them.
+ * cluster, because such a migration copies the disks.
  */
 function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
   const migratable = findCondition(status?.conditions, "LiveMigratable");

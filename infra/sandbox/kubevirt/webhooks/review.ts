@@ -43,7 +43,7 @@ export function invalid(cause: Cause): AdmissionResponse {
   return { allowed: false, status: { code: 422, reason: "Invalid", message, details: { causes: [cause] } } };
 }
 
-/** Refuses a request for another reason, with status code 400 and a text. */
+/** Refuses a request for a reason other than an invalid field, with status code 400 and a text. */
 export function refused(message: string): AdmissionResponse {
   return { allowed: false, status: { code: 400, message } };
 }

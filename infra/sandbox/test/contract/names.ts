@@ -1,4 +1,4 @@
-/** Replaces values that differ between runs by names in a recording: `<uid 1>` is the first UID in the answers. */
+/** A recording has names in place of values that differ between runs. `<uid 1>` is the first UID in the answers. */
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
@@ -7,12 +7,12 @@ const NUMBER = /^\d+$/;
 const AGE = /^(?:\d+s|<invalid>)$/;
 const PORT = /127\.0\.0\.1:\d{4,5}(?!\d)/g;
 const VERSION = /(?<=in (?:record|the precondition) \(|resourceVersion\\*":\\*")\d+/g;
-/** The path of a source file in messages. It depends on the server's build. */
+/** The path of a source file in error messages. The path depends on the server's build. */
 const SCHEME = /(?<=in scheme ")[^"]+/;
 const CURRENT = /(?<=, current: )\d+/;
 const HASH = /\.[0-9a-f]{16}$/;
 const NAME = /<(?:\w+ \d+|hook|ca)>/g;
-/** Times within this period are replaced by names. Older times come from the requests. */
+/** Only times within this period are replaced by names. Older times come from the requests. */
 const RECENT_MS = 48 * 3_600_000;
 /** The fields whose values are replaced by names. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -35,7 +35,8 @@ export class Names {
   }
 
   nameOf(kind: string, value: string): string {
-    // Tokens and list revisions get separate names, because it is chance whether a list's revision equals an object's.
+    // List revisions and continue tokens get their own names, because a list's revision equals an object's only by
+    // chance.
     const key = kind === "list" ? `list ${value}` : value;
     const known = kind === "continue" ? undefined : this.#names.get(key);
     if (known !== undefined) return known;
@@ -50,7 +51,7 @@ export class Names {
     return name;
   }
 
-  /** Returns a value of an answer, with names in place of values. */
+  /** Returns a value of an answer for the recording, with names in place of values that differ between runs. */
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
@@ -83,7 +84,7 @@ export class Names {
       .replaceAll(VERSION, (version) => this.nameOf("version", version));
   }
 
-  /** Returns a request, with values in place of names. */
+  /** Returns a request to send, with actual values in place of names. */
   filled<T>(value: T): T {
     const text = JSON.stringify(value).replaceAll(NAME, (name) => {
       const [, times] = name.match(/^<x (\d+)>$/) ?? [];

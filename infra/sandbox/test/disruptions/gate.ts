@@ -33,9 +33,9 @@ export interface Gate {
   asked(podName?: string): readonly Asked[];
   /** Returns how many reviews wait for an answer. Ignores callers that have disconnected. */
   held(): number;
-  /** Returns how many callers wait before they retry after the answer "later". */
+  /** Returns how many callers have received the answer "later" and have not retried yet. */
   postponed(): number;
-  /** Waits until this many callers wait before they retry. */
+  /** Waits until this many callers have received the answer "later" and have not retried. */
   settle(callers: number): Promise<void>;
   /** Waits like `settle`, and then advances the clock until the callers retry. Does not wait for the answers. */
   pass(callers: number): Promise<void>;

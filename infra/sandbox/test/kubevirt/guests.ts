@@ -1,4 +1,4 @@
-/** Runs virt-api alone in front of a cluster with some guests. Without controllers, nothing else changes the guests. */
+/** Runs virt-api with some guests but without KubeVirt's controllers, so that only requests change the guests. */
 import { namespaces, type Metadata } from "../../actors/resources.ts";
 import { grant } from "../../actors/rbac.ts";
 import type { RawRequest } from "../../actors/transport.ts";
