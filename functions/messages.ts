@@ -6,8 +6,8 @@ export const ENDPOINT_MESSAGES = {
   noCluster: "no such cluster in CLUSTERS",
   noToken: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
   notTheOperator:
-    "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN",
-  foreignForm: "expected a form that this page has sent",
+    "expected Authorization: Bearer TOKEN with the cluster's operatorToken, or with the webhookToken if there is no operatorToken",
+  foreignForm: "expected a form that was submitted from this page",
   badSignature: "expected Standard Webhooks headers, signed with the cluster's relaySecret, at most 5 minutes old",
   invalid: "invalid",
   smallerBody: "expected a smaller body",
@@ -38,7 +38,7 @@ export const ENDPOINT_MESSAGES = {
   policyGroup: "expected policy/v1 or policy/v1beta1",
   eviction: "expected Eviction",
   deletedByLifeboat: (pod: string, reason: string) =>
-    `pod "${pod}" may be deleted (${reason}): Lifeboat itself deletes it, by its UID`,
+    `pod "${pod}" may be deleted (${reason}): Lifeboat deletes it in place of this request, by its UID`,
   vmiChanges: "its VMI keeps changing",
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
@@ -54,7 +54,7 @@ export const ENDPOINT_MESSAGES = {
   findingCluster: "finding the cluster",
 
   // Other log lines
-  tickMissing: "the scheduled scan of this cluster could not start in time: the next tick scans it again",
-  leftOut: (resource: string) => `one object of ${resource} cannot be read, and is left out`,
+  tickMissing: "the scheduled scan of this cluster could not start in time: the next tick scans it",
+  leftOut: (resource: string) => `one object of ${resource} cannot be parsed: Lifeboat ignores it`,
   logUnexpected: "unexpected error",
 } as const;

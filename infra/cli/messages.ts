@@ -84,7 +84,7 @@ export const CLI_MESSAGES = {
     `Lifeboat has not reacted for ${seconds} s. ${CHECK} The object stays, and Lifeboat acts on it once it runs.`,
   hasChanged: (kind: string, name: string) => `${kind} ${name} has just changed: try again`,
   hasJustEnded: "another evacuation of this VM has just ended: try again",
-  nothingEvacuates: (vm: NamespacedName, newest: string) => `nothing evacuates ${vmText(vm)}${newest}`,
+  nothingEvacuates: (vm: NamespacedName, newest: string) => `no evacuation of ${vmText(vm)} is in progress${newest}`,
   nothingToRetry: (vm: NamespacedName, newest: string) =>
     `no evacuation of ${vmText(vm)} is BackingOff or Abandoned${newest}`,
   newest: (name: string, phase: string) => `; its newest Evacuation, ${name}, is ${phase}`,

@@ -9,15 +9,15 @@ export const RELAY_MESSAGES = {
   httpsUrl: "expected an https:// URL, or http:// to loopback",
   cluster: "expected this cluster's name in the Worker's CLUSTERS",
   kubeconfig: "expected the path of one kubeconfig",
-  kubeconfigOutsidePod: "expected the path of one kubeconfig: this is no pod",
+  kubeconfigOutsidePod: "expected the path of one kubeconfig: the relay does not run in a pod",
   noCurrentCluster: "the kubeconfig names no current cluster",
   notListening: "the server does not listen on a port",
 
   // Deliveries
-  accepted: "Lifeboat takes deliveries again",
+  accepted: "Lifeboat accepts deliveries again",
   refusedBatch: "Lifeboat refused a batch: the relay sends half of it again",
   refusedEvent: "Lifeboat refused an event: the relay drops it",
-  notDelivered: "Lifeboat did not take a delivery: the relay sends all of it again",
+  notDelivered: "Lifeboat did not accept a delivery: the relay sends all of it again",
   noAnswer: (ms: number) => `no answer within ${ms} ms`,
 
   // Lists and watches

@@ -15,7 +15,7 @@ export const DESCHEDULING_MESSAGES = {
   refused: "is not evicted, because the API server or a webhook refused the eviction",
   unanswered: "may or may not be evicted, because the API server did not answer",
   nominated: (outcome: string, nodeName: string, { profile, plugin, reason }: By) =>
-    `${outcome}, nominated on node ${nodeName} by ${profile}/${plugin}${reason === undefined ? "" : ` (${reason})`}`,
+    `${outcome}; ${profile}/${plugin} chose it on node ${nodeName}${reason === undefined ? "" : ` (${reason})`}`,
   triggeredBy: ({ profile, plugin, reason = "" }: By) => `triggered by ${profile}/${plugin}: ${reason}`,
 
   // Problems of the policy

@@ -29,10 +29,10 @@ export const EVACUATION_MESSAGES = {
   // The wait for a migration
   webhookMarks: "KubeVirt's eviction webhook marks the VM for evacuation",
   controllerMigrates: "KubeVirt's evacuation controller migrates the VM",
-  waitsForController: "eviction strategy External: its external controller has to move it",
+  waitsForController: "eviction strategy External: the VM's external controller has to move the VM",
   controllerFailed: ({ name }: Named, why: string) => `; migration ${name} has failed: ${why}`,
   controllerNotAsked:
-    "KubeVirt's eviction webhook has not marked the VM for evacuation: its external controller does not know that the VM has to move",
+    "KubeVirt's eviction webhook has not marked the VM for evacuation: the VM's external controller does not know that the VM has to move",
   migrationCreated: (name: string) => `migration ${name} has been created`,
   attemptStarts: (name: string, nodeName: string | undefined, attempt: number, most: number) =>
     `migration ${name} moves the VM off node ${nodeName} (attempt ${attempt} of ${most})`,
@@ -57,10 +57,10 @@ export const EVACUATION_MESSAGES = {
     `KubeVirt cannot create the target pod of migration ${name}: ${words}`,
   secondLauncher: ({ name }: Named, other: Pod & { readonly nodeName?: string | undefined }) =>
     `KubeVirt does not start migration ${name} while the VM has a second launcher pod, ${other.name} on node ${other.nodeName}`,
-  queued: (m: Migration) => `${called(m)} waits in KubeVirt's queue: its limits are reached`,
-  stalled: "KubeVirt has not started the migration although its limits are not reached",
+  queued: (m: Migration) => `${called(m)} waits in KubeVirt's queue: KubeVirt's limits are reached`,
+  stalled: "KubeVirt has not started the migration although KubeVirt's limits are not reached",
   stuck: (seconds: number) =>
-    `KubeVirt has not started the migration for ${seconds} s, although its limits are not reached`,
+    `KubeVirt has not started the migration for ${seconds} s, although KubeVirt's limits are not reached`,
   targetTooSlow: (message: string, seconds: number) => `${message}: the pod has not started within ${seconds} s`,
 
   // A migration in progress
@@ -128,7 +128,7 @@ export const EVACUATION_MESSAGES = {
   askedToStop: "KubeVirt is asked to stop the VM",
   askedAgain: (seconds: number) => `KubeVirt has not acted on the request for ${seconds} s: Lifeboat repeats it`,
   requestPending: (isUndone: boolean) =>
-    `KubeVirt has the request, but virt-controller has not acted on it${isUndone ? "; the evacuation was cancelled: the VM starts again afterwards" : ""}`,
+    `KubeVirt has the request, but virt-controller has not acted on it${isUndone ? "; the evacuation was cancelled: after the stop, the VM starts again" : ""}`,
   requestHeld: (why: string) => `KubeVirt has not acted on the request, and Lifeboat does not repeat it: ${why}`,
   paused: "spec.progress of its NodeEvacuation is Paused",
   nodeSchedulable: "its node is schedulable",
@@ -140,11 +140,11 @@ export const EVACUATION_MESSAGES = {
   startedByAnother: "another party has started the VM again",
   vmDeleted: "its VirtualMachine was deleted",
   runStrategyChanged: "the run strategy of the VM has changed",
-  requestEnded: "the NodeEvacuation that asked for it was cancelled or has ended",
+  requestEnded: "the NodeEvacuation of this restart or stop was cancelled or has ended",
   restarted: (nodeName: string) => `restarted on node ${nodeName}`,
   stopped: (e: EvacuationFacts) =>
     `stopped; Lifeboat starts it when its node is schedulable again. To start it earlier: ${startCommand(e)}`,
-  stoppedThenCancelled: "stopped and then cancelled: Lifeboat starts it again",
+  stoppedThenCancelled: "stopped, but the evacuation was cancelled: Lifeboat starts the VM again",
 
   // The start of a stopped VM
   startsLater: "Lifeboat starts the VM when its node is schedulable again",

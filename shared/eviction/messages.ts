@@ -48,14 +48,14 @@ export const MESSAGE = {
     (isBeingReceived(vmi) ? "is being received from another namespace or cluster" : `is on node "${vmi.nodeName}"`),
   /** A shutdown now would end the migration that saves the guest. */
   Migrating: (vmi: VmiFacts) =>
-    `${quotedVmi(vmi)} is being migrated, although it is not live-migratable: try again afterwards`,
+    `${quotedVmi(vmi)} is being migrated, although it is not live-migratable: try again after the migration`,
   NotScheduled: (vmi: VmiFacts) => `${quotedVmi(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quotedVmi(vmi)}`,
   /** KubeVirt's own webhook reviews the same request, and marks the VM no matter how Lifeboat answers. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
-    `${Math.ceil(seconds)} s, but KubeVirt's own webhook can: stop the drain to keep the VM where it is`,
+    `${Math.ceil(seconds)} s, but KubeVirt's own webhook can: stop the drain to keep the VM on its node`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
   /** Events about a request. */
@@ -63,7 +63,7 @@ export const MESSAGE = {
     `${username} asked to evict pod ${pod.name}: ${next}`,
   evacuates: ({ nodeName }: VmiFacts) => `evacuating the VM from node ${nodeName}`,
   waitsForController: ({ nodeName }: VmiFacts, strategy: string) =>
-    `marked for evacuation from node ${nodeName}; eviction strategy ${strategy}: its external controller has to move it`,
+    `marked for evacuation from node ${nodeName}; eviction strategy ${strategy}: the VM's external controller has to move the VM`,
   markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for evacuation from node ${nodeName}`,
 } as const;
 
@@ -76,19 +76,20 @@ export function controllersPart(joined: EvacuationFacts | undefined): string {
 
 export const REMEDY = {
   NotMigratable:
-    "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or remove the reason why it cannot migrate",
-  UnknownStrategy: "its owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
-  External: "its external controller, which acts on evictionStrategy External: move or stop the VM",
+    "the VM's owner: stop the VM, set evictionStrategy LiveMigrateIfPossible, or remove what blocks migration",
+  UnknownStrategy:
+    "the VM's owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
+  External: "the VM's external controller, which acts on evictionStrategy External: move or stop the VM",
   BudgetUnknown: "the owner of the PodDisruptionBudget: correct the object that the message names",
   BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
   BudgetOfController:
     "nobody yet: its controller may allow the eviction later; if not, the administrator of that controller",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
-  LeftOver: "an administrator: make sure that no guest runs in it, then kubectl delete pod",
-  BoundToNode: "its owner: change its nodeSelector or affinity, or stop it",
+  LeftOver: "an administrator: make sure that no guest runs in the pod, then kubectl delete pod",
+  BoundToNode: "the VM's owner: change its nodeSelector or affinity, or stop the VM",
   MigrationsOff: "the administrator of the KubeVirt CR: raise the limit",
-  NameTooLong: "its owner: stop it, or create it again with a shorter name",
-  Orphaned: "the person who drains: kubectl delete pod, since no VMI owns what still runs in it",
+  NameTooLong: "the VM's owner: stop the VM, or create it again with a shorter name",
+  Orphaned: "the person who drains: kubectl delete pod, because the pod's VMI is gone",
   Finalizers: "the owner of the finalizers: the controller that set them has to remove them",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough for one more pod of the VM while it moves",
@@ -96,16 +97,17 @@ export const REMEDY = {
     "an administrator: add a node, or free room on one; if the message names Taints: uncordon a node, or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
   LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
-  StrategyNone: "its owner: set evictionStrategy LiveMigrate, or the drain shuts its guest down",
-  ShutdownByStrategy: "its owner: plan for it, or remove the reason why it cannot migrate",
+  StrategyNone: "the VM's owner: set evictionStrategy LiveMigrate; otherwise the drain shuts the guest down",
+  ShutdownByStrategy: "the VM's owner: plan for the shutdown, or remove what blocks migration",
   BackingOff:
     "nobody: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
   Abandoned:
     "the VM's owner, or an administrator: remove the cause that the Evacuation's message names, then try again",
   SchedulingGated: "the owner of the scheduling gate that the message names: remove it from the target pod",
-  TargetRefused: "an administrator: allow KubeVirt to create the pod that the policy or webhook in its message refuses",
-  TargetNotStarted: "an administrator: kubectl describe pod says what its target pod waits for",
-  MigrationBlocked: "its owner: end the backup, detach the utility volume, or raise the quota",
+  TargetRefused:
+    "an administrator: change the policy or webhook in the message, so that KubeVirt can create the target pod",
+  TargetNotStarted: "an administrator: kubectl describe pod says what the target pod waits for",
+  MigrationBlocked: "the VM's owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
 /** Remedies for reasons that only Blocked Evacuations have, and no refused eviction. */
@@ -114,7 +116,7 @@ const BLOCKED = {
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
   NotScheduled: "nobody: the VM is starting",
   BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
-  PersonsMigration: "the person who created the migration: delete it, and the VM gets another one",
+  PersonsMigration: "the person who created the migration: delete it; the VM then gets another migration",
   DecentralizedMigration:
     "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",
 } as const;

@@ -20,7 +20,7 @@ export const GUARD_MESSAGES = {
     `${requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${nodeName}, ` +
     `until ${until} at the latest`,
   allowed: ({ requester, pod }: Deletion, cause: Cause, why: string) =>
-    `pod ${pod.name} is deleted by ${requester} (cause ${cause}) and the VM with it: ${why}`,
+    `${requester} deletes pod ${pod.name} (cause ${cause}), and the VM ends with it: ${why}`,
   unknownStrategy: (field: string, value: string) => `KubeVirt does not know ${field} "${value}"`,
   notMigratable: (vmi: VmiFacts) => `the VM is not live-migratable: ${pinnedBecause(vmi)}`,
   handlerNeedsRoom:

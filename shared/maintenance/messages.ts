@@ -61,21 +61,21 @@ export const MAINTENANCE_MESSAGES = {
   isSent: "it is being sent to another namespace or cluster",
   ownerDelays: (until: string) => `its owner wants it to stay until ${withoutFractions(until)}`,
   ownerDelaysFix:
-    "its owner: remove the annotation lifeboat.dev/not-before from the VirtualMachine, or set an earlier time",
+    "the VM's owner: remove the annotation lifeboat.dev/not-before from the VirtualMachine, or set an earlier time",
   staysBecause: (message: string, why: string) => `${message}; ${why}`,
   shutsDown: (message: string, way: "Restart" | "ShutDown") =>
     `${message}; Lifeboat ${way === "Restart" ? "restarts" : "stops"} it`,
   noVirtualMachine: "it has no VirtualMachine object, so KubeVirt cannot restart or stop it",
   notRestartable: (runStrategy: string) => `its run strategy is ${runStrategy}: it would not start again`,
-  alreadyShutDown: "this NodeEvacuation has restarted or stopped it, and does so only once",
+  alreadyShutDown: "this NodeEvacuation has already restarted or stopped the VM, and does so only once",
   evictedLater: "its eviction shuts the guest down; Lifeboat evicts the VM",
   heldBack: (message: string) =>
     `${message} once nothing else blocks the node (with spec.forceShutdowns: true, Lifeboat does not wait)`,
   slowToEnd: (end: string) => `Terminating, and its grace period ends at ${withoutFractions(end)}`,
   slowToEndFix: ({ namespace, name }: NamespacedName) =>
-    `its owner, or an administrator: kubectl describe pod ${name} -n ${namespace}`,
+    `the pod's owner, or an administrator: kubectl describe pod ${name} -n ${namespace}`,
   notBackFix: ({ namespace, spec }: EvacuationFacts) =>
-    `its owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
+    `the VM's owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
   evictionRefused: "its eviction is refused, by a webhook or a policy of another product",
   evictionRefusedFix: (nodeName: string) => `an administrator: kubectl drain ${nodeName} prints what refuses it`,
 

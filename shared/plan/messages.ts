@@ -36,7 +36,7 @@ export const PLAN_MESSAGES = {
 
   // A drain that does not start
   mayBeRefused: (node: string, startIf: StartIf, verdict: NodeVerdict) =>
-    `whether the drain of ${node} starts: startIf is ${startIf}, and if kube-scheduler chooses other nodes, the verdict is ${verdict}`,
+    `whether the drain of ${node} starts: startIf is ${startIf}, and if kube-scheduler chooses other nodes than this plan, the verdict is ${verdict}`,
   verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
   notDrained: "it is not drained",
 
@@ -45,14 +45,14 @@ export const PLAN_MESSAGES = {
 
   // Room
   mayHaveNoRoom: (homeless: readonly string[]) =>
-    `whether all VMs and pods find room: if kube-scheduler chooses other nodes, there is none for ${listed(homeless)}`,
+    `whether all VMs and pods find room: if kube-scheduler chooses other nodes than this plan, there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
     `${vms} VM${vms === 1 ? " needs" : "s need"} ${needed}; the roomiest other node has ${most} free`,
 
   // A guest that ends
   mayEndAgain: (summary: string, vms: readonly string[]) =>
-    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start here before the drain, and end again`,
-  heldBack: (message: string) => `${message}; the guest waits until everything else can leave`,
+    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start on this node before the drain, and end again`,
+  heldBack: (message: string) => `${message}; the guest runs until everything else can leave`,
 
   // Evidence of earlier migrations
   failing: (vm: string, times: number, reason: string) =>
@@ -63,7 +63,7 @@ export const PLAN_MESSAGES = {
 
   // Powering off a drained node
   lastReplica: (pod: Pod, message: string) =>
-    `pod ${keyOf(pod)}: ${message}; a storage engine may guard the last replica of a volume`,
+    `pod ${keyOf(pod)}: ${message}; the storage engine may be protecting the last replica of a volume`,
   volumesStay: (claims: readonly string[], owner: string) => `volumes stay attached: ${claims.join(", ")} of ${owner}`,
   unusedVolumes: (names: readonly string[]) =>
     `volumes are attached, and no pod of the node uses them: ${listed(names)} (kubectl get volumeattachments)`,

@@ -19,7 +19,7 @@ export const PREFLIGHT_MESSAGES = {
   summary: (node: string, verdict: string) => `draining ${node} ${verdict}`,
   willBlock: (pods: number) => `will block: ${counted(pods, "pod")} cannot be evicted`,
   noRoom: (vms: number, pods: number) => {
-    const waiting = `the replacements without which ${counted(pods, "pod")} cannot be evicted`;
+    const waiting = `the replacement pods that must run before ${counted(pods, "pod")} can be evicted`;
     const homeless = [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])];
     return `will block: no other node has room for ${homeless.join(", nor for ")}`;
   },
@@ -58,7 +58,7 @@ export const PREFLIGHT_MESSAGES = {
 
   // A VM
   strategyNone: "eviction strategy None: an eviction shuts the guest down",
-  external: "eviction strategy External: its external controller has to move it",
+  external: "eviction strategy External: the VM's external controller has to move the VM",
   markedButPinned: (vmi: VmiFacts) =>
     `is marked for evacuation, but is no longer live-migratable: ${pinnedBecause(vmi)}`,
   willMigrate: "is migrated to another node",
@@ -67,12 +67,12 @@ export const PREFLIGHT_MESSAGES = {
   arrives: (message: string, m: MigrationFacts | undefined) =>
     m === undefined ? message : `${message}; ${called(m)} brings the VM here`,
   migrationBlocked: (m: MigrationFacts, why: string) => `its ${called(m)} cannot start: ${why}`,
-  backup: (name: string) => `no migration of it starts before its backup ${name} has ended`,
-  utilityVolumes: "no migration of it starts before its utility volumes are detached",
+  backup: (name: string) => `the VM cannot migrate before its backup ${name} has ended`,
+  utilityVolumes: "the VM cannot migrate before its utility volumes are detached",
 
   // A VM that would stay
   nameTooLong: (length: number) =>
-    `the API server refuses its migrations: its name has ${length} characters, and KubeVirt makes it a label, which may have ${LONGEST_LABEL}`,
+    `the API server refuses its migrations: its name has ${length} characters, and KubeVirt uses the name as a label, which may have at most ${LONGEST_LABEL}`,
   secondLauncher: ({ name, nodeName }: Pick<PodFacts, "name" | "nodeName">) =>
     `KubeVirt starts no migration while the VM has a second launcher pod: ${name} on node ${nodeName} is left over from an earlier migration`,
   evacuationBlocked: ({ name }: Named, message: string) => `Evacuation ${name}: ${message}`,
@@ -83,7 +83,7 @@ export const PREFLIGHT_MESSAGES = {
   noOtherNode: "there is no other node",
   noRoomFor: (reasons: string) => `no other node has room for it: ${reasons}`,
   replacementWaits: (budget: string, why: string | undefined) =>
-    `PodDisruptionBudget ${budget} allows no eviction until another pod has a replacement: ${why}`,
+    `PodDisruptionBudget ${budget} allows no eviction until another pod's replacement runs: ${why}`,
   quotaRefuses: ({ name }: Named, shortage: string) => `ResourceQuota ${name} refuses its target pod: ${shortage}`,
   quotaShortage: (resource: string, needed: string, left: string) => `${resource}: ${needed} needed, ${left} left`,
 
@@ -97,7 +97,7 @@ export const PREFLIGHT_MESSAGES = {
     `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`,
   quotaNotCounted: "it has no status yet from the quota controller",
   quotaLimitUnknown: (key: string) => `the VM's pod has no ${key}`,
-  quotaScope: (scope: string) => `scope ${scope}`,
+  quotaScope: (scope: string) => `scope ${scope} may exclude the pod`,
   quotaMayChange: (why: string, shortage: string) => `${why}; ${shortage}`,
   quotaVmsMove: "VMs of the namespace move now",
   quotaPodsEnd: "other pods of the namespace end in the drain",
@@ -113,7 +113,7 @@ export const PREFLIGHT_MESSAGES = {
   leavingElsewhere: (nodes: number | undefined) =>
     `which VMs leave ${nodes === undefined ? "" : `${nodes} `}other nodes and need room, too`,
   unreadVmi: (pod: Pod) => `the VMI of pod ${keyOf(pod)}`,
-  rollout: "the end of KubeVirt's rollout, which is in progress",
+  rollout: "whether KubeVirt's current rollout delays the drain",
   unreadKubeVirt: "the KubeVirt object",
 
   // Progress

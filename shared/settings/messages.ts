@@ -12,7 +12,7 @@ export const SETTINGS_MESSAGES = {
   lacking: (permissions: readonly string[]) => `the service account may not ${permissions.join(", ")}`,
   webhookCalled: "The API server asks Lifeboat about evictions",
   notCalledYet: "Lifeboat has no record of a review of an eviction in this cluster: normal after an installation",
-  allDecided: "Lifeboat has no record of an eviction for which it could not read what it needed",
+  allDecided: "Lifeboat could read what it needed for every eviction on record",
   undecided: (last: string) => `Lifeboat answered an eviction although it could not read what it needed: ${last}`,
 
   // The certificate

@@ -6,7 +6,7 @@ import { decided } from "./eviction/evictions.ts";
 import { at, evacuation, EXTERNAL, marked, migration, settings, verbs } from "../support/fixtures.ts";
 import { course, planned, statusAfter } from "../support/worlds.ts";
 
-const WAITS = "eviction strategy External: its external controller has to move it";
+const WAITS = "eviction strategy External: the VM's external controller has to move the VM";
 /** A migration with the name that Cluster API's provider gives it, younger than the mark. */
 const owners = migration({ name: "web-migration-x7k2p", createdAt: at(-9).getTime() });
 const failed = { ...owners, phase: "Failed", failureReason: "the guest is too busy" };

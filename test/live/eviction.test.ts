@@ -46,7 +46,8 @@ const ANSWERS: Readonly<Record<Word, (of: Asked) => { readonly code: number; rea
   },
   evacuated: ({ name }) => ({ code: 429, message: `${DENIED}${TRIGGERED} "vms/${name}"` }),
   "in progress": ({ name, strategy }) => {
-    const who = strategy === "External" ? "; eviction strategy External: its external controller has to move it" : "";
+    const who =
+      strategy === "External" ? "; eviction strategy External: the VM's external controller has to move the VM" : "";
     return { code: 429, message: `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/${name}"${who}` };
   },
 };
@@ -171,7 +172,7 @@ test("given an External VM that its owner migrates, the caller reads so, and Lif
   const later = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/owned"; `;
   await evictAndMark(vm);
   await expect.poll(vm.phases).toEqual(["WaitingForExternalController"]);
-  expect(await answer()).toBe(`${later}eviction strategy External: its external controller has to move it`);
+  expect(await answer()).toBe(`${later}eviction strategy External: the VM's external controller has to move the VM`);
   await migrateAsOwner(vm);
   const [migration] = await vm.migrations();
   await expect.poll(answer).toBe(`${later}migration ${migration?.metadata.name} moves the VM`);

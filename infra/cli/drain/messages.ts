@@ -24,9 +24,9 @@ export const DRAIN_MESSAGES = {
   notFollowed: (time: string) => `the command stops following after ${time}: the drain continues`,
 
   // Next steps, beside their commands
-  takesBack: "takes the node back",
+  takesBack: "allows new pods again",
   follows: "follows the drain again",
-  pauses: "starts nothing new",
+  pauses: "pauses the drain",
   cancels: "cancels the drain: VMs that have not moved stay",
   reports: "shows the outcome for each VM",
   shows: "shows progress and blockers",

@@ -41,7 +41,7 @@ export const INSTALL_MESSAGES = {
     `${object} ${how}\n`,
   conflict: (object: string, fields: readonly string[]) =>
     `${object} has not been applied: other field managers have given other values to some of its fields:
-${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`lifeboat install --export\` prints with a kustomization of yours`,
+${listed(fields)}--force-conflicts overwrites them. To keep them, apply the output of \`lifeboat install --export\` with a kustomization of yours`,
   notServed: (object: string) => `${object} is not served`,
   notAvailable: (object: string, troubles: readonly string[]) =>
     `${object} is not available: ${troubles.join("\n") || "it has no pod yet"}`,
@@ -53,11 +53,11 @@ ${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`l
 
   // Certificate and tokens
   apiServerLearns: (seconds: number) =>
-    `The certificate is renewed. Waiting ${seconds} s, in which the API server starts to trust the new one …\n`,
-  replicasLearn: (seconds: number) => `Waiting ${seconds} s, in which every replica loads the certificate …\n`,
+    `The certificate is renewed. Waiting ${seconds} s for the API server to trust the new one …\n`,
+  replicasLearn: (seconds: number) => `Waiting ${seconds} s for every replica to load the certificate …\n`,
   interrupted: "interrupted: run lifeboat install again, which resumes at this step",
   oddWebhookToken: (secret: string) =>
-    `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other in the path of a webhook. Make another one: openssl rand -hex 32`,
+    `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other characters in a webhook's path. Make another one: openssl rand -hex 32`,
   noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which applies it`,
   noCertificate: (secret: string, help: string) => `cert-manager has written no certificate into ${secret} (${help})`,
   noToken: (secret: string) => `the token controller has not written the account's token into ${secret}`,
@@ -68,7 +68,7 @@ ${listed(fields)}--force-conflicts overwrites them. To keep them, apply what \`l
 
   // The Worker
   giveEntry: (file: string, cluster: string) =>
-    `The Worker does not know this cluster yet, or not with these tokens. Give it ${file} (keep that file secret), by one of:
+    `The Worker does not know this cluster yet, or has other tokens for it. Give the Worker ${file} (keep the file secret) with one of:
     npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
     jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
 Waiting …
@@ -86,7 +86,7 @@ Waiting …
     `the first full scan failed ${failures} times; the Worker's log says why: npx wrangler tail`,
 
   // Advice
-  noClock: `‼ No Lease in kube-system can serve as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
+  noClock: `‼ The guard's policies find no Lease in kube-system to use as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
     (infra/kubernetes/README.md, "The guard's policies")
 `,
   noRelay: (reasons: readonly string[], fix: string) =>
@@ -97,18 +97,18 @@ Waiting …
     ${fix}
     On OpenShift change spec.workloads.nodePlacement of the HyperConverged instead
 `,
-  schedulersUnread: `‼ The accounts that schedule pods could not be read: the guard refuses preemptions by guard.requesters only.
+  schedulersUnread: `‼ The accounts that schedule pods could not be read: the guard refuses only preemptions by accounts in guard.requesters.
     Let an administrator run lifeboat doctor, which needs list clusterroles and clusterrolebindings
 `,
   schedulersUnknown: (
     accounts: string,
     fix: string,
-  ) => `‼ The guard does not refuse preemptions by ${accounts}, which may bind and delete pods. If it schedules pods:
+  ) => `‼ The guard does not refuse preemptions by ${accounts}, which may bind and delete pods. If they schedule pods:
     ${fix}
 `,
 
   // Removal
-  questionOfRemoval: `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including people's accounts for the page.`,
+  questionOfRemoval: `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including the ServiceAccounts with which people use the page.`,
   questionOfRest:
     "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?",
   notInstalled: "Nothing of Lifeboat's is installed.\n",
@@ -123,11 +123,11 @@ Waiting …
   cleaned: (what: string, count: number) => `cleaned ${what}: ${count}\n`,
   taintStays: (node: string, taint: string) => `node "${node}" keeps the taint ${taint}: run lifeboat uninstall again`,
   leftCordoned: (node: string) => `Node ${node} is left cordoned: kubectl uncordon ${node}\n`,
-  leftOfOwners: (lines: readonly string[]) => `Labels and annotations of owners are left:\n${listed(lines)}`,
+  leftOfOwners: (lines: readonly string[]) => `Labels and annotations that VM owners set are left:\n${listed(lines)}`,
   keysOf: (object: string, keys: readonly string[]) => printable(`${object}: ${keys.join(", ")}`),
   more: (count: number) => `and ${count} more`,
   left: [
-    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest of a VM;",
+    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest for each VM;",
     "status.evacuationNodeName of VMs whose evacuation had not ended: KubeVirt still moves these VMs;",
     "VMs that an ended NodeEvacuation has stopped: they stay off; the settings of the KubeVirt object;",
     "a Worker, if there was one, with its entry for this cluster.",
@@ -138,5 +138,5 @@ Waiting …
   wouldWithdraw: (object: string) => `${object} withdrawn (dry run)\n`,
   wouldDelete: (object: string) => `${object} deleted (dry run)\n`,
   wouldStayCordoned: (node: string) => `node/${node} left cordoned, unless its maintenance is in progress\n`,
-  wouldStay: (line: string) => `${line} left: they are their owner's\n`,
+  wouldStay: (line: string) => `${line} left: set by the owner\n`,
 } as const;

@@ -28,21 +28,21 @@ export const PLAN_TABLE_MESSAGES = {
     const more = others === 0 ? "" : ` and ${counted(others, "more node")}`;
     return `${isRefused ? "the plan is not complete" : "the plan does not end"}, because of ${printable(first)}${more}`;
   },
-  withoutWork: "work on a drained node takes additional time",
+  withoutWork: "time for work on the drained nodes is not included",
   refused: "refused",
-  unprovenMark: "?N: N leaving VMs are of a class that has not been seen to migrate",
+  unprovenMark: "?N: N leaving VMs are of a class without a known successful migration",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
     `${node}: ${shortage}${after === undefined ? "" : `; with --order planned ${node} goes after ${after}`}`,
   noRoomInAnyOrder: (nodes: readonly string[]) =>
-    `no tried order leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
+    `none of the orders tried leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
   doesNotStart: (node: string, refusal: string) => `the drain of ${node} does not start: ${printable(refusal)}`,
-  laterNodes: "no later node starts then, except with whenNodeFails: Continue",
+  laterNodes: "then no later node is drained, except with whenNodeFails: Continue",
   late: (node: string) => `${node} might not be empty in time`,
   guestsWait: (node: string, guests: number) => {
-    const said = guests === 1 ? "1 guest waits, and continues" : `${guests} guests wait, and continue`;
-    return `${printable(node)}: ${said} to run while something else blocks the node`;
+    const said = guests === 1 ? "1 guest keeps running" : `${guests} guests keep running`;
+    return `${printable(node)}: ${said} while something else blocks the node`;
   },
   staysOn: (node: string, obstacle: string, others: number) =>
     `${node} cannot be powered off afterwards: ${printable(obstacle)}${others === 0 ? "" : ` (and ${others} more)`}`,

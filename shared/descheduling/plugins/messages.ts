@@ -27,7 +27,7 @@ export const PLUGIN_MESSAGES = {
   taint: "expected the key of a taint, or key=value",
 
   // Reasons to evict a pod
-  antiAffinity: (node: string) => `its anti-affinity excludes another pod near node ${node}`,
+  antiAffinity: (node: string) => `its anti-affinity excludes a pod in the topology domain of node ${node}`,
   overUtilised: (node: string) => `node ${node} is over-utilised`,
   nodeAffinity: (node: string) => `node ${node} does not meet its required node affinity`,
   notTolerated: (taint: string, node: string) => `it does not tolerate taint ${taint} of node ${node}`,

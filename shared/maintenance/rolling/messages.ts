@@ -36,7 +36,7 @@ function progressText(rows: Rows): string {
 }
 
 const NOT_STARTED = (end: string, left: number) =>
-  `nodes that had not started at ${end} (spec.schedule.notAfter): ${left}`;
+  `nodes whose drain had not started at ${end} (spec.schedule.notAfter): ${left}`;
 const FAILED = (failed: Rows) => `${stuckText(failed)}; spec.whenNodeFails is Stop`;
 
 export const ROLLING_MESSAGES = {
@@ -74,15 +74,16 @@ export const ROLLING_MESSAGES = {
 
   // The forecast
   pace: (seconds: number) => `a node took ${durationText(seconds)} on average`,
-  lastEnds: (pace: string, end: string) => `${pace}; the last one ends about ${withoutFractions(end)}`,
+  lastEnds: (pace: string, end: string) => `${pace}; the last node is done about ${withoutFractions(end)}`,
   someLate: (pace: string, late: number, notAfter: string) =>
-    `${pace}; nodes that will not start before ${withoutFractions(notAfter)}: ${late}`,
+    `${pace}; nodes whose drain will not start before ${withoutFractions(notAfter)}: ${late}`,
 
   // The end
   withdrawn: "spec.intent is Withdrawn",
   withdrawnWaits: (active: Rows) => `spec.intent is Withdrawn; ${waitsFor(active)}`,
-  failedWaits: (failed: Rows, active: Rows) => `${FAILED(failed)}: no further node starts; ${waitsFor(active)}`,
-  failed: (failed: Rows, left: number) => `${FAILED(failed)}${left === 0 ? "" : `: nodes that did not start: ${left}`}`,
+  failedWaits: (failed: Rows, active: Rows) => `${FAILED(failed)}: no further drain starts; ${waitsFor(active)}`,
+  failed: (failed: Rows, left: number) =>
+    `${FAILED(failed)}${left === 0 ? "" : `: nodes that were not drained: ${left}`}`,
   outOfTimeWaits: (end: string, left: number, active: Rows) => `${NOT_STARTED(end, left)}; ${waitsFor(active)}`,
   outOfTime: (end: string, left: number, rows: Rows) => `${NOT_STARTED(end, left)}; ${progressText(rows)}`,
   completed: (rows: Rows, failed: Rows) =>

@@ -52,7 +52,7 @@ function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined 
   return JSON.stringify(rows) === JSON.stringify(rm.status.nodes) ? "Nothing" : { phase, message, rows };
 }
 
-/** A person cancelled the RollingMaintenance: no further node starts, and it ends when its nodes are uncordoned. */
+/** A person cancelled the RollingMaintenance: no further drain starts, and it ends when its nodes are uncordoned. */
 function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   if (rm.spec.intent !== "Withdrawn") return undefined;
   const left = skipped(rows.map((row) => (row.phase === "Starting" ? { ...row, phase: "Pending" } : row)));
@@ -110,7 +110,7 @@ function creates(w: RollingWorld): RollingNext | undefined {
 }
 
 /**
- * A node failed, and no further node starts. The RollingMaintenance ends when the other nodes that have started are
+ * A node failed, and no further drain starts. The RollingMaintenance ends when the other nodes that have started are
  * done.
  */
 function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
@@ -137,7 +137,7 @@ function completes(w: RollingWorld): RollingNext | undefined {
   return { phase: "Completed", message: MESSAGES.completed(w.rows, w.rows.filter(isFailedRow)) };
 }
 
-/** The end time (`notAfter`) has passed: no further node starts. */
+/** The end time (`notAfter`) has passed: no further drain starts. */
 function outOfTime(w: RollingWorld): RollingNext | undefined {
   if (!isPastWindow(w)) return undefined;
   const left = w.rows.filter(isPendingRow).length;

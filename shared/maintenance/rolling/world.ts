@@ -52,12 +52,12 @@ export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFac
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
 }
 
-/** Returns whether no further node starts because one failed. */
+/** Returns whether no further drain starts because one failed. */
 export function isStoppedByFailure({ spec }: Pick<RollingMaintenanceFacts, "spec">, rows: readonly NodeRow[]): boolean {
   return spec.whenNodeFails === "Stop" && rows.some(isFailedRow);
 }
 
-/** Returns whether no further node starts because `notAfter` has passed. */
+/** Returns whether no further drain starts because `notAfter` has passed. */
 export function isPastWindow({ rm, now }: Pick<RollingWorld, "rm" | "now">): boolean {
   const { notAfter } = rm.spec.schedule;
   return notAfter !== undefined && secondsUntil(notAfter, now) === 0;

@@ -80,8 +80,8 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
   const dry = (await run("uninstall --dry-run")).out;
   expect(dry.slice(-3)).toEqual([
     "node/node01 left cordoned, unless its maintenance is in progress",
-    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: they are their owner's`,
-    "node/node01: lifeboat.dev/rack left: they are their owner's",
+    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: set by the owner`,
+    "node/node01: lifeboat.dev/rack left: set by the owner",
   ]);
   expect(dry[0]).toBe("nodeevacuation.lifeboat.dev/kernel (new, node node01) withdrawn (dry run)");
   const refused = await lifeboat("uninstall", { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" });
@@ -103,7 +103,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
       expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "Node node01 is left cordoned: kubectl uncordon node01",
-      "Labels and annotations of owners are left:",
+      "Labels and annotations that VM owners set are left:",
       `    virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
     ]),
   });

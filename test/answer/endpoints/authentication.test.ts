@@ -7,7 +7,7 @@ import { evictionReview } from "../../support/reviews.ts";
 const EXPECTED = {
   webhook: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
   operator:
-    "expected the cluster's operatorToken, or its webhookToken where it has none, as Authorization: Bearer TOKEN",
+    "expected Authorization: Bearer TOKEN with the cluster's operatorToken, or with the webhookToken if there is no operatorToken",
 } as const;
 
 const server = clusterWith();

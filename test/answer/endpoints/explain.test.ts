@@ -70,7 +70,7 @@ test("during a rollout of KubeVirt, the verdict of a drain is Unknown", async ()
   expect([before.verdict, verdict, unknown]).toEqual([
     "WillSucceed",
     "Unknown",
-    ["the end of KubeVirt's rollout, which is in progress"],
+    ["whether KubeVirt's current rollout delays the drain"],
   ]);
 });
 

@@ -47,7 +47,7 @@ const DRAIN: Scene = {
     of("fails", { phase: "BackingOff", attempts: 2, nextAttemptTime: time(90), message: "no node has room" }),
     of("router", {
       phase: "WaitingForExternalController",
-      message: "eviction strategy External: its external controller has to move it",
+      message: "eviction strategy External: the VM's external controller has to move the VM",
     }),
   ],
 };
@@ -75,7 +75,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["cluster", "no activity",                                   IDLE, "All is quiet: 2 nodes."],
   ["cluster", "a drain in its summary",                        DRAIN, "2 VMs need attention, 1 node is being drained and blocked, 1 VM is moving. 2 nodes."],
   ["cluster", "a drain in the node's row",                     DRAIN, "node01 Being drained Cordoned 2 of 6 gone 2 VMs block it"],
-  ["cluster", "the person who can remove a blocker",           DRAIN, "Who can change it: its external controller, which acts on evictionStrategy External"],
+  ["cluster", "the person who can remove a blocker",           DRAIN, "Who can change it: the VM's external controller, which acts on evictionStrategy External"],
   ["cluster", "the next attempt",                              DRAIN, "2, next in 90s"],
   ["cluster", "a move with its target and duration",           DRAIN, "apps/web-1 Moved node01 → node02 an eviction (kubectl drain) asked by admin 30s ago , took 30s"],
   ["cluster", "all requesters of an evacuation",               { evacuations: [of("web", { phase: "Pending", requesters: ["joe", "jane"] })] }, "asked by admin , joe , jane"],
@@ -84,7 +84,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "the cause and the requester",                   DRAIN, "Because of an eviction (kubectl drain) Asked by admin"],
   ["node",    "the target of a moving VM",                     DRAIN, "apps/moves Moving moves to node02"],
   ["node",    "a blocked VM",                                  DRAIN, "apps/ledger Blocked"],
-  ["node",    "the person who can remove a blocker",           DRAIN, "Who can change it: its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or remove the reason why it cannot migrate."],
+  ["node",    "the person who can remove a blocker",           DRAIN, "Who can change it: the VM's owner: stop the VM, set evictionStrategy LiveMigrateIfPossible, or remove what blocks migration."],
   ["node",    "the attempt and the next one",                  DRAIN, "apps/fails BackingOff 2, next in 90s"],
   ["node",    "that the node is empty",                        { cordoned: true, evacuations: [ended("web-1", "Moved", GONE)] }, "Every VM has left. When the work on the node is done, let it take pods again: kubectl uncordon node01"],
   ["node",    "a healthy VM",                                  IDLE, "VMs on this node 1 VM State What happens apps/web Running"],

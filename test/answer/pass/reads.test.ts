@@ -45,7 +45,7 @@ test.each([
   [
     "with the limit of its node reached, a migration is queued",
     NODE,
-    "migration migration waits in KubeVirt's queue: its limits are reached",
+    "migration migration waits in KubeVirt's queue: KubeVirt's limits are reached",
     undefined,
   ],
   [

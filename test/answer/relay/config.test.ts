@@ -36,7 +36,7 @@ describe("the environment", () => {
     ["LIFEBOAT_URL", "https://me:pw@lifeboat.example.com", "expected an https:// URL, or http:// to loopback"],
     ["LIFEBOAT_RELAY_SECRET", "whsec_REPLACE-ME", "expected whsec_ and the base64 of 24 to 64 bytes"],
     ["KUBECONFIG", "", "expected the path of one kubeconfig"],
-    ["KUBERNETES_SERVICE_HOST", undefined, "expected the path of one kubeconfig: this is no pod"],
+    ["KUBERNETES_SERVICE_HOST", undefined, "expected the path of one kubeconfig: the relay does not run in a pod"],
     ["PORT", "70000", "expected a port"],
   ])("%s = %j is refused", (field, value, message) => {
     const parsed = parseRelayEnvironment({ ...VALID, [field]: value });

@@ -105,7 +105,7 @@ test.each([
   worker.answer = () => answered(204);
   expect(await wait()).toBe(2_000);
   expect(takenIds().toSorted()).toEqual(ids(3));
-  expect(lines.at(-1)?.message).toBe("Lifeboat takes deliveries again");
+  expect(lines.at(-1)?.message).toBe("Lifeboat accepts deliveries again");
 });
 
 test("Retry-After is obeyed, for at most a minute", async () => {

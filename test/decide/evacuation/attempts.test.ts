@@ -135,7 +135,7 @@ describe("an unfinished migration", () => {
   const stalled = { queue: FREE, stalledSince: time(-180) };
   const scheduling = { ...old, phase: "Scheduling", targetPod: "target" };
   const UNSCHEDULABLE = "target pod target cannot be scheduled: 0/3 nodes are available";
-  const STALLED = "KubeVirt has not started the migration for 180 s, although its limits are not reached";
+  const STALLED = "KubeVirt has not started the migration for 180 s, although KubeVirt's limits are not reached";
 
   // prettier-ignore
   test.each<[string, MigrationFacts, Tweak, string | undefined]>([

@@ -44,7 +44,7 @@ const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Parti
   ["MigrationTarget",      { pod: pod({ nodeName: "node02" }) },              `Eviction request for target Pod: ${NAMED} is on node "node01"`],
   ["NotScheduled",         { vmi: without(vmi(), "nodeName") },               `${NAMED} is not on a node yet`],
   ["HotplugOfLiveVmi",     { pod: hotplug(), launcher: pod() },               `cannot evict hotplug pod: hp-volume-7c9qd holds a volume of running ${NAMED}`],
-  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat starts no new one for 20 s, but KubeVirt's own webhook can: stop the drain to keep the VM where it is`],
+  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat starts no new one for 20 s, but KubeVirt's own webhook can: stop the drain to keep the VM on its node`],
   ["ShutdownByStrategy",   { vmi: ifPossible },                               `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
 ];
 
@@ -87,7 +87,7 @@ const blocked = {
   message: "the VM is not live-migratable: no",
 } as const;
 const OWNER =
-  "its owner: stop it, set evictionStrategy LiveMigrateIfPossible, or remove the reason why it cannot migrate";
+  "the VM's owner: stop the VM, set evictionStrategy LiveMigrateIfPossible, or remove what blocks migration";
 
 type Row = readonly [what: string, Partial<EvictionFacts>, expected: readonly string[]];
 
@@ -108,7 +108,7 @@ const warned: readonly Row[] = [
   ["the evacuation was cancelled and the drain continues", { evacuations: [withdrawn] },                                  [WITHDRAWN]],
   ["the evacuation was cancelled and its back-off is over",                 { evacuations: [withdrawn], now: at(21) },                      []],
   ["the VM cannot migrate", { vmi: vmi(PINNED) },                                  [`${NAMED} is configured with eviction strategy LiveMigrate but is not live-migratable: DisksNotLiveMigratable; ${OWNER}`]],
-  ["the strategy is unknown",                       { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },               [expect.stringMatching(/^VMI "apps\/web": spec\.evictionStrategy is "LiveMigrat", .*; its owner, or the administrator/)]],
+  ["the strategy is unknown",                       { vmi: vmi({ evictionStrategy: "LiveMigrat" }) },               [expect.stringMatching(/^VMI "apps\/web": spec\.evictionStrategy is "LiveMigrat", .*; the VM's owner, or the administrator/)]],
   ["the VM is shut down",                        { vmi: ifPossible },                                            [`${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`]],
   ["the pod is the target of a migration",                         { vmi: marked(), pod: pod({ uid: "target", nodeName: "node02" }), evacuations: active(backingOff) }, []],
   ["the VM has strategy None",                         { vmi: vmi({ evictionStrategy: "None" }) },                 []],

@@ -132,7 +132,7 @@ describe("a deletion is allowed for", () => {
     [{ pod: target("Preemption", -121) },         "the VM has not moved within 120 s"],
     [{ makesRoomForHandler: true },               "virt-handler is pending until this pod frees its memory, and without virt-handler the VM cannot move"],
   ])("a VM that cannot leave, with one Event per pod that says why: %#", (tweak, why) => {
-    const message = `pod ${pod().name} is deleted by ${SCHEDULER} (cause Preemption) and the VM with it: ${why}`;
+    const message = `${SCHEDULER} deletes pod ${pod().name} (cause Preemption), and the VM ends with it: ${why}`;
     const event = { type: "Warning", reason: "DeletionAllowed", occasion: POD_UID, message };
     expect(only("Event", decideDeletion(deletion(tweak)).events)).toMatchObject([event]);
   });

@@ -62,7 +62,7 @@ describe("the remaining time of a node", () => {
 
   test("is reported in an Event", () => {
     const { events } = decideDeletion(deletion(termination(14)));
-    const message = `pod ${pod().name} is deleted by ${KARPENTER} (cause NodeTermination) and the VM with it: the VM has not moved, and its node is terminated at ${time(14)}`;
+    const message = `${KARPENTER} deletes pod ${pod().name} (cause NodeTermination), and the VM ends with it: the VM has not moved, and its node is terminated at ${time(14)}`;
     expect(only("Event", events)).toMatchObject([{ reason: "DeletionAllowed", occasion: POD_UID, message }]);
   });
 

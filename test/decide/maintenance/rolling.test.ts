@@ -172,8 +172,8 @@ describe("the message", () => {
     ["a node has no virt-handler", EVACUATED, {}, "waits until node-1 is schedulable and Ready again, and its virt-handler works: run kubectl uncordon node-1 when its maintenance is done"],
     ["a node is not back",      EVACUATED, isCordoned, "waits until node-1 is schedulable and Ready again, and its virt-handler works: run kubectl uncordon node-1 when its maintenance is done"],
     ["a node is blocked",       underWay(["Blocked", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Blocked", message: "1 cannot leave" })] }, "node-1 is Blocked: 1 cannot leave"],
-    ["a node has failed",           underWay(["Expired", "Pending", "Pending"]), { nodeEvacuations: [] }, "node-1 is Expired; spec.whenNodeFails is Stop: nodes that did not start: 2"],
-    ["its hours are over",      underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), {}, `nodes that had not started at ${plain(time(0))} (spec.schedule.notAfter): 2; nodes evacuated: 1 of 3`],
+    ["a node has failed",           underWay(["Expired", "Pending", "Pending"]), { nodeEvacuations: [] }, "node-1 is Expired; spec.whenNodeFails is Stop: nodes that were not drained: 2"],
+    ["its hours are over",      underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), {}, `nodes whose drain had not started at ${plain(time(0))} (spec.schedule.notAfter): 2; nodes evacuated: 1 of 3`],
     ["it ends with failures",   underWay(["Returned", "Expired", "Returned"], { spec: CONTINUE }), {}, "nodes evacuated: 2 of 3, failed: 1; node-2 is Expired"],
   ])("when %s", (_, rm, around, expected) => expect(nextOf(rm, around)).toMatchObject({ message: expect.stringContaining(expected.trimEnd()) }));
 });
@@ -204,7 +204,7 @@ describe("the status", () => {
       row.phase === "Returned" ? { ...row, returnTime: time(-300) } : row,
     );
     expect(statusAt({ ...late, status: { ...late.status, nodes: lateNodes } }, 0)?.forecast).toContain(
-      "nodes that will not start",
+      "nodes whose drain will not start",
     );
   });
 

@@ -27,7 +27,7 @@ test("a plan with a blocked node names no end, and its guests do not end", () =>
   expect(lines[0]).toBe(
     "1 node, 2 VMs: the plan does not end, because of node01; 0 migrations, 0 restarts, 0 shutdowns",
   );
-  expect(lines).toContain("‼ node01: 1 guest waits, and continues to run while something else blocks the node");
+  expect(lines).toContain("‼ node01: 1 guest keeps running while something else blocks the node");
   expect(lines.at(-2)).toBe("proven 0 · unproven 0 · failing 0");
   expect(planOf(f, options(f)).nodes[0]).toMatchObject({ shutdowns: 0, waiting: 1 });
 });

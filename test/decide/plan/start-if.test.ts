@@ -116,7 +116,7 @@ test("the output names the node, why it does not start, and what follows", () =>
   const at = lines.findIndex((line) =>
     line.startsWith("× the drain of node01 does not start: startIf is WillSucceed, and the verdict is"),
   );
-  expect(lines[at + 1]).toBe("    no later node starts then, except with whenNodeFails: Continue");
+  expect(lines[at + 1]).toBe("    then no later node is drained, except with whenNodeFails: Continue");
   expect(lines.join("\n")).not.toContain("powered off");
 });
 

@@ -147,10 +147,10 @@ test("a drain that waits for replacements names the budget and the missing room"
   const { summary, pods, time } = preflight(f);
   const withVm = preflight({ ...f, pods: [launcher("web"), ...f.pods], vmis: [vmiOf("web")] });
   expect(withVm.summary).toContain(
-    "room for 1 of its VMs, nor for the replacements without which 1 pod cannot be evicted",
+    "room for 1 of its VMs, nor for the replacement pods that must run before 1 pod can be evicted",
   );
   expect(summary).toBe(
-    "draining node01 will block: no other node has room for the replacements without which 1 pod cannot be evicted",
+    "draining node01 will block: no other node has room for the replacement pods that must run before 1 pod can be evicted",
   );
   expect(time).toBeUndefined();
   expect(pods[1]).toMatchObject({
@@ -158,6 +158,6 @@ test("a drain that waits for replacements names the budget and the missing room"
     room: { fits: false },
   });
   expect(pods[1]?.room?.message).toBe(
-    "PodDisruptionBudget quorum allows no eviction until another pod has a replacement: no other node has room for it: Resources",
+    "PodDisruptionBudget quorum allows no eviction until another pod's replacement runs: no other node has room for it: Resources",
   );
 });

@@ -69,7 +69,7 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   // The answer names who can remove a blocker, and only a blocker makes a drain fail.
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
-  if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(its owner|its external controller|the owner|the person)/);
+  if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(the VM's owner|the VM's external controller|the owner|the person)/);
 });
 
 test("a VM whose last evacuation was abandoned waits until the back-off is over", () => {
@@ -128,7 +128,7 @@ test("the condition that a VM waits for is named before a migration exists", () 
   const [backedUp, collecting] = [vm({ backup: "b1" }), vm({ hasUtilityVolumes: true })].map(
     (f) => preflight(f).pods[0],
   );
-  expect(backedUp?.message).toBe("no migration of it starts before its backup b1 has ended");
+  expect(backedUp?.message).toBe("the VM cannot migrate before its backup b1 has ended");
   expect(collecting?.message).toContain("utility volumes");
 });
 

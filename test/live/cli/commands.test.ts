@@ -68,7 +68,7 @@ describe("explain node", () => {
     const { code, out } = await call("explain node node02");
     expect(code).toBe(3);
     expect(out[0]).toMatch(/^× WillBlock: draining node02 will block/);
-    expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}its owner: /);
+    expect(out.join("\n")).toMatch(/× VM vms\/pinned: .*not live-migratable.*\n {4}the VM's owner: /);
   });
 
   test("-o yaml prints the whole forecast", async () => {
@@ -92,7 +92,7 @@ describe("plan", () => {
     expect(err).toContain("reading pods");
     expect(out.join("\n")).toMatch(/^node01 +\d\d:\d\d +1 +1 +.*WillSucceed \?1$/m);
     expect(out.join("\n")).toMatch(/^node02 +\d\d:\d\d.* +1 +0 +WillBlock$/m);
-    expect(out.join("\n")).toMatch(/\n× VM vms\/pinned: .*\n +its owner: /);
+    expect(out.join("\n")).toMatch(/\n× VM vms\/pinned: .*\n +the VM's owner: /);
     expect(Math.max(...out.filter((line) => /^node/i.test(line)).map(({ length }) => length))).toBeLessThanOrEqual(80);
   });
 
@@ -167,7 +167,7 @@ test("explain pod prints the decision in one line and then the VM's fate, and -o
 
 describe("evacuate, cancel, retry", () => {
   test("given nothing to cancel, cancel says so and exits with 1", async () => {
-    const said = 'error: nothing evacuates VM "web" in namespace "vms"';
+    const said = 'error: no evacuation of VM "web" in namespace "vms" is in progress';
     expect(await call("cancel -y vm/web")).toMatchObject({ code: 1, err: [said] });
   });
 
