@@ -97,3 +97,16 @@ test("resume of a node whose RollingMaintenance is paused names what to resume, 
   expect(await cluster.client.get(nodeEvacuations, { name: "part" })).toMatchObject({ spec: { progress: "Paused" } });
   expect((await call("resume node02 rollm/weekend --yes")).code).toBe(0);
 });
+
+test("maintenance that Lifeboat has not read has no success to report, and status says what is not read yet", async () => {
+  const spec = { nodes: { names: ["node03"] } };
+  await cluster.client.create(rollingMaintenances, { metadata: { name: "unread" }, spec });
+  const report = await call("report rollm/unread");
+  expect([report.code, report.out[0]]).toEqual([3, "unread: Scheduled: Lifeboat has not read it yet"]);
+  expect((await call("pause rollm/unread --yes")).code).toBe(0);
+  const { code, out } = await call("status rollm/unread");
+  expect([code, out.at(-1)]).toEqual([
+    0,
+    expect.stringMatching(/^rollm\/unread +Scheduled +paused; Lifeboat has not read the pause yet$/),
+  ]);
+});
