@@ -46,7 +46,7 @@ export const ENDPOINT_MESSAGES = {
   // Steps, as log lines name them after a failure
   reviewingEviction: "reviewing an eviction",
   reviewingDeletion: "reviewing a deletion",
-  reconcilingAfterAnswer: "reconciling after an answer",
+  reconcilingAfterAnswer: "reconciling a VM after the answer to its review",
   reconcilingDescheduled: "reconciling the VMs that the descheduling cycle chose",
   reportingConfiguration: "reporting on the LifeboatConfiguration",
   reportingUndecided: "reporting a review that was left undecided",

@@ -42,8 +42,8 @@ export interface Target {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Creates a client. Its requests end after `seconds`, at the latest with the cluster's share of a tick. `held`:
-   * reserves the memory of its reads.
+   * Creates a client whose requests fail after `seconds`, or when the cluster's time in a tick is over. `held`: the
+   * reservation of memory to which the client's reads add.
    */
   connect(seconds: number, held?: Held): Client;
   /** Returns a client whose reads may be slightly old. Undefined if the process watches nothing. */

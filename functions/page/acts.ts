@@ -95,7 +95,7 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   return pinned ? [drain, restart] : [drain];
 }
 
-/** Lists the changes of a NodeEvacuation that has not ended. */
+/** Lists what a person can change of a NodeEvacuation that has not ended. */
 export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
   const node = spec.nodeName;
@@ -117,7 +117,7 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
   return [spec.progress === "Paused" ? resume : pause, cancel];
 }
 
-/** Lists the changes of a RollingMaintenance that has not ended. */
+/** Lists what a person can change of a RollingMaintenance that has not ended. */
 export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
   const whole = `rollm/${name}`;

@@ -25,7 +25,7 @@ const LONGEST_UID = 128;
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * Returns one watched kind for each reason with which a kubelet ends a pod, because field selectors have no "or". A
+ * Returns a watch of Events for each reason that a kubelet writes when it ends a pod. Field selectors have no "or". A
  * kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards. Few Events have
  * these reasons.
  */

@@ -147,7 +147,7 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
     case "inProgress":
       return inProgress(f);
     case "unlessMigrating":
-      // Without a migration, the VM can no longer move and may stop: Lifeboat removes its mark.
+      // The VM cannot move any more, and its strategy allows a shutdown: without a migration, nothing needs the mark.
       return hasMigration(f) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
 }

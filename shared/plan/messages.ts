@@ -13,7 +13,7 @@ type StartIf = PlanOptions["template"]["startIf"];
 export const OPEN_WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets refuse evictions",
   resourcequotas: "whether quotas refuse target pods",
-  persistentvolumes: "which nodes reach the volumes, and which volumes stay attached",
+  persistentvolumes: "which nodes reach the volumes of VMs, and which volumes stay attached after a drain",
   volumeattachments: "which volumes stay attached",
   virtualmachines: "the annotations of owners, and whether VMs start again",
   virtualmachineinstancemigrations: "which migrations have succeeded or failed",

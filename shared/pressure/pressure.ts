@@ -116,8 +116,8 @@ interface Selecting extends PressureWorld {
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns whether the VM takes one of the places that KubeVirt's limit gives its node. An Evacuation whose migration
- * never starts takes none, so that other VMs can leave.
+ * Returns whether the VM counts toward its node's limit of parallel outbound migrations. A VM whose migration never
+ * starts does not count, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt counts the migrations of users and of external controllers, too.

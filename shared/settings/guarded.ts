@@ -1,4 +1,7 @@
-/** The guard: the causes that it covers, their gates and requesters, and whether it makes budgets unnecessary. */
+/**
+ * The guard, which refuses deletions of VMs' pods: the causes of these deletions, the feature gates and requesters of
+ * each cause, and whether budgets are unnecessary.
+ */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";

@@ -70,7 +70,7 @@ const kept: Rule = ({ caBundles, now }, pair) => {
   return { action: "Keep", trusted: [bundle([...trustedIn(caBundles, now), certificate]), bundle([certificate])] };
 };
 
-/** Another party's certificate is kept with the caBundle that trusts it. */
+/** The webhooks trust another party's certificate: the certificate and their caBundle stay as they are. */
 const someoneElses: Rule = ({ caBundles }, pair) => {
   const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
   if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };

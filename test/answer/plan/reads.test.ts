@@ -31,7 +31,7 @@ test("a plan reads one list of each kind, writes nothing, and counts objects tha
 test.each([
   ["poddisruptionbudgets",            "whether disruption budgets refuse evictions"],
   ["resourcequotas",                  "whether quotas refuse target pods"],
-  ["persistentvolumes",               "which nodes reach the volumes, and which volumes stay attached"],
+  ["persistentvolumes",               "which nodes reach the volumes of VMs, and which volumes stay attached after a drain"],
   ["virtualmachines",                 "the annotations of owners, and whether VMs start again"],
   ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
   ["evacuations",                     "which evacuations have failed"],

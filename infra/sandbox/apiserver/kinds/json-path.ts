@@ -6,8 +6,8 @@ import { JSONPath } from "jsonpath-plus";
 import { viewAs } from "../objects.ts";
 
 /**
- * Evaluates a path. Returns nothing for a path that cannot be evaluated, so that the cell is empty, as in the real
- * server.
+ * Evaluates the path of a printer column. Returns an empty list if the path cannot be evaluated: the column is then
+ * empty, as with the real server.
  */
 export function evaluateJsonPath(path: string, object: object): readonly unknown[] {
   if (!/^[.[]/.test(path)) return [];
