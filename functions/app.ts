@@ -47,7 +47,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
-  // A plain Hono builds three routers and chooses among them at its first request. This router is enough for some twenty routes.
+  // Uses one router. A plain Hono builds three routers and chooses among them at its first request.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {

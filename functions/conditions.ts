@@ -148,7 +148,7 @@ function rights(verbs: string, group: string, resource: string, subresource?: st
   return verbs.split(" ").map((verb) => ({ verb, group, resource, ...(subresource && { subresource }) }));
 }
 
-/** Permissions without which Lifeboat moves no VM. */
+/** The permissions that Lifeboat always needs. */
 const ALWAYS = [
   ...rights("get list", "", "pods"),
   ...rights("get list", "", "nodes"),

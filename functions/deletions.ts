@@ -14,7 +14,6 @@ import type { Target } from "./target.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The request carries the pod: no other source shows the pod at the time of the deletion. */
 const DeletionReviewRequest = z.lazy(() =>
   z.object({
     uid: z.string(),
@@ -28,8 +27,8 @@ const DeletionReviewRequest = z.lazy(() =>
 );
 
 /**
- * The share of the API server's timeout in which Lifeboat decides. The rest is a reserve for busy processes, because a
- * late answer allows the deletion.
+ * The share of the API server's timeout in which Lifeboat decides. The API server allows the deletion if the answer is
+ * late.
  */
 const DECIDING_SHARE = 0.5;
 
@@ -91,8 +90,8 @@ function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
 }
 
 /**
- * The time limit, in seconds, of each read whose failure does not prevent the marking of the VM. A review spends at
- * most three times this limit on such reads.
+ * The time limit, in seconds, of each read that may fail without preventing the VM's mark. A review spends at most
+ * three times this limit on such reads.
  */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;

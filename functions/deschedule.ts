@@ -19,10 +19,7 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
  * each requested evacuation.
  */
 const CYCLE_SECONDS = 240;
-/**
- * The share of a cycle for reading pods and requesting evacuations. The rest is for recording the outcome of the last
- * request.
- */
+/** The share of a cycle for reading pods and requesting evacuations. The rest is for recording the last outcome. */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;
@@ -55,7 +52,6 @@ function queryFlag(c: Context, field: string): boolean {
 
 /** Runs a descheduling cycle if the cluster's interval has passed. Throws a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
-  // The check whether a cycle is due has a limit of seconds. Only the cycle itself may take minutes.
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
   const { intervalSeconds } = settings.descheduling;

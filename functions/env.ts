@@ -34,7 +34,7 @@ export interface Platform {
   readonly sleep: (ms: number) => Promise<void>;
   readonly timeout: (ms: number) => AbortSignal;
   readonly random: () => number;
-  /** The objects that this process watches, if it serves one cluster and watches it. */
+  /** The watched objects, if this process watches its cluster. */
   readonly stores?: () => Stores | undefined;
   /**
    * Compares the certificate that this process serves with a caBundle. Absent on Cloudflare, which has its own

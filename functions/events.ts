@@ -14,7 +14,7 @@ import { reconcileWithin } from "./reconcile.ts";
 import { parseBody } from "./review.ts";
 import type { Target } from "./target.ts";
 
-/** Lifeboat answers a delivery after acting on its events. The relay waits longer than this. */
+/** The time limit for a batch, in seconds. The relay waits longer for the answer. */
 const RECONCILE_SECONDS = 20;
 
 /** Receives a batch of events. 204: Lifeboat acted on every event. 503: the relay must send all of them again. */
@@ -24,8 +24,8 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
 }
 
 /**
- * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. A permanent refusal needs
- * no new delivery, because full scans try again.
+ * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. Permanent refusals are
+ * left to full scans.
  */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);
@@ -105,7 +105,7 @@ export async function isSigned(
   return (await Promise.all(pairs)).includes(true);
 }
 
-/** Signs with a secret `whsec_<base64>`, whose form the configuration has checked. */
+/** Signs with a secret `whsec_<base64>`. */
 async function sign(text: string, secret: string): Promise<string> {
   const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (character) => character.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]);

@@ -143,7 +143,6 @@ function withMessage({ response, ...answer }: review.AdmissionReview): review.Ad
 
 function postureAt(error: unknown, pod: PodFacts | undefined, hasFacts: boolean): Posture {
   if (isBusy(error)) return "refuse";
-  // If the pod is unknown, the malformed object is the pod itself, because Lifeboat reads the pod first.
   const isOdd = pod === undefined && error instanceof ClusterError && isOddObject(error.failure);
   return whenEvictionIsUndecided(isOdd ? "Odd" : pod, isForGood(error, hasFacts));
 }
@@ -194,19 +193,18 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // A review from the cache needs no full examination: watches and ticks cause later reconciles.
+  // Watches and ticks reconcile the VM after a review from the cache.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
   const isActed = decision.actions.some(({ verb }) => verb !== "AddRequester");
   if (evacuations.some(isActive)) return isActed || evacuations.some((e) => isDue(e, vmi, facts));
-  // If the VM may stay, the full examination removes the budget of its earlier evacuation.
   return vmi.evacuationNodeName !== undefined || decision.verdict === "Allow";
 }
 
 /**
- * Returns the facts of the review that the reconcile may use. Returns none if the review removed the VM's mark, because
- * the facts are then outdated.
+ * Returns the facts of the review for the reconcile. Returns no facts if the review removed the VM's mark, because the
+ * facts are then outdated.
  */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};

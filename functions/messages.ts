@@ -43,7 +43,7 @@ export const ENDPOINT_MESSAGES = {
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
 
-  // Steps, as log lines name them after a failure
+  // Steps that log lines name after a failure
   reviewingEviction: "reviewing an eviction",
   reviewingDeletion: "reviewing a deletion",
   reconcilingAfterAnswer: "reconciling a VM after the answer to its review",

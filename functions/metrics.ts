@@ -79,8 +79,8 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
 }
 
 /**
- * Returns undefined if the kind may not be read, and no objects if it is not served, as with older manifests. Any other
- * failure fails the scrape, because an incomplete answer would end an alert.
+ * Returns undefined if the kind may not be read, and an empty list if the kind is not served. Throws any other error,
+ * so that the scrape fails.
  */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);

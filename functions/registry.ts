@@ -4,7 +4,7 @@ import type { Parsed } from "../shared/settings/problem.ts";
 import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
-/** How long an entry is kept, in seconds. KV itself shows a change within a minute. */
+/** How long an entry is kept, in seconds. */
 const CACHE_SECONDS = 30;
 /**
  * How many names of unknown clusters Lifeboat remembers: anybody may send requests with such names. Above this number,

@@ -147,10 +147,7 @@ function answer(uid: string, warnings: readonly string[] = [], status?: Refusal)
 
 export interface Deadline {
   readonly timeoutSeconds: number;
-  /**
-   * When the request arrived, in milliseconds since the epoch. Finding and authenticating the cluster takes part of the
-   * time.
-   */
+  /** When the request arrived, in milliseconds since the epoch. */
   readonly arrivedAt: number;
   /** When all work on the review ends. The rest of the timeout is for the answer to arrive. */
   readonly answerBy: number;
@@ -186,8 +183,8 @@ const MOST_REVIEWS = 3;
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
-   * Why the VMI's Evacuations could not be listed. After such a failure the review is not repeated, because it could
-   * again choose the name of an ended Evacuation.
+   * Why the VMI's Evacuations could not be listed. The review is then not repeated, because it could choose the name of
+   * an ended Evacuation.
    */
   readonly failedRead?: Error | undefined;
 }

@@ -148,10 +148,6 @@ async function targetNamed(name: string, surroundings: Surroundings, seconds?: n
   }
 }
 
-/**
- * Returns whether the API server answers. A silent API server costs the tick only a few seconds. The last known
- * settings do not count as an answer.
- */
 async function isAnswering(target: Target): Promise<boolean> {
   try {
     const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));

@@ -53,10 +53,7 @@ export interface Target {
    * nothing.
    */
   readonly watched: ((cluster: Client) => Reads) | undefined;
-  /**
-   * Returns the seconds that the cluster's share of a tick leaves, at most `seconds`. Without a share returns
-   * `seconds`.
-   */
+  /** Returns `seconds`, or the rest of the cluster's share of a tick if the rest is shorter. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
@@ -133,7 +130,7 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
-  // Keeps only the newest text. In a cluster, the text contains a token that changes.
+  // Removes older texts: in a cluster, the text contains a token that changes.
   if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;
@@ -162,7 +159,6 @@ export async function clusterNames(surroundings: Surroundings): Promise<readonly
   try {
     return [...new Set([...ofSecret, ...(await state.registry.names(env.CLUSTER_REGISTRY, platform.now()))])];
   } catch (error) {
-    // A failure of the registry does not affect the clusters that the secret `CLUSTERS` lists.
     const stack = error instanceof Error ? error.stack : undefined;
     platform.log({ level: "error", doing: "reading CLUSTER_REGISTRY", error: stack });
     return ofSecret;

@@ -27,7 +27,7 @@ import { countVms, isClosed, type NodeLine, nodeLines, nodeTable, type RecentVms
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 10;
-/** A renewal reads every node, and a large cluster has hundreds. */
+/** Seconds between renewals. A renewal reads every node. */
 const EVERY_SECONDS = 10;
 const MOST_OPEN = 200;
 const MOST_ENDED = 50;
@@ -127,7 +127,6 @@ export async function clusterProblems(cluster: Client): Promise<readonly Problem
   return known === undefined ? [unread("The conditions of Lifeboat")] : problemsOf(known);
 }
 
-/** Reports a list that could not be read, which differs from an empty list. */
 function unread(what: string): Problem {
   return { mood: "warn", title: `${what} could not be read`, message: "This page does not show them." };
 }

@@ -135,7 +135,7 @@ export function commandLine(text: string): Html {
   >`;
 }
 
-/** Renders commands that show the same data in a terminal, folded. */
+/** Renders folded commands that show the same data in a terminal. */
 export function fromTerminal(...commands: readonly string[]): Html {
   return html`<details data-key="terminal">
     <summary>From a terminal</summary>
@@ -143,7 +143,7 @@ export function fromTerminal(...commands: readonly string[]): Html {
   </details>`;
 }
 
-/** Renders a section. Leaves out a section without rows. */
+/** Renders a section, or nothing if there are no rows. */
 export function section<T>(title: string, rows: readonly T[], content: (rows: readonly T[]) => Html): Html | "" {
   if (rows.length === 0) return "";
   return html`<section>

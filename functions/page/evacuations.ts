@@ -59,7 +59,6 @@ export function whoCanChange({ status: { phase = "Pending", reason } }: Evacuati
   return phase === "Blocked" ? remedyOfBlocked(reason) : PHASES[phase].remedy;
 }
 
-/** Why a VM has to leave, after "because of" or alone. */
 export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
   ApiEviction: "an eviction (kubectl drain)",
   Descheduler: "a descheduler",

@@ -91,8 +91,8 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
 }
 
 /**
- * Returns a text about the present state. Describes changes of the spec at once, because the status shows them up to a
- * minute later. `node`: undefined if the node was not read.
+ * Returns a text about the present state. A paused or cancelled spec takes precedence over the status, which may be a
+ * minute old.
  */
 function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { phase, startTime, message = "Lifeboat has not read it yet" } = status;
@@ -103,8 +103,8 @@ function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | unde
       ? "A person has paused it. It has not started."
       : "A person has paused it: nothing new starts; running migrations continue.";
   }
-  // Lifeboat pauses a started NodeEvacuation only if its node was uncordoned. If the node is cordoned, a person paused
-  // the NodeEvacuation and later resumed it.
+  // Lifeboat pauses a started NodeEvacuation only after an uncordon. A cordoned node therefore means that a person
+  // paused and resumed it.
   const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);
   return isResumed ? "It was resumed, and continues within a minute." : isolated(sentence(message));
 }

@@ -34,10 +34,7 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
 }
 
-/**
- * Returns the message for a VM. If the other nodes lack room, returns that reason, because it explains the last failed
- * attempt.
- */
+/** Returns the message for a VM. A lack of room on the other nodes takes precedence over the last failed attempt. */
 function messageOf({ subject, row }: VmProgress): Html | "" {
   const { verdict, evacuation } = subject;
   if (row.mood === "moving" || isInQueue(row)) return isolated(row.words);

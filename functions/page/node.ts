@@ -58,8 +58,7 @@ interface Judged {
 }
 
 /**
- * To judge the room on other nodes, Lifeboat reads the pods of every node. So it keeps the results for a few nodes for
- * a while.
+ * The results for a few nodes, kept for a while, because judging the room on other nodes needs the pods of every node.
  */
 export type RecentPreflights = Map<string, Judged>;
 const MAX_AGE_MS = 30_000;
@@ -70,7 +69,6 @@ interface NodeView extends Judged {
 }
 
 async function readNode(name: string, target: Target, recent: RecentPreflights): Promise<NodeView> {
-  // The name becomes part of a selector.
   if (!isObjectKey({ namespace: "", name })) throw new RejectionError("NodeNotFound");
   const cluster = target.connect(READ_SECONDS);
   const { settings } = await target.settings(cluster);
@@ -163,7 +161,6 @@ function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacua
 const PARTLY_SEEN =
   "Lifeboat cannot read every pod and VMI of this node: a VM may run here that this page does not show. The log of Lifeboat names the object.";
 
-/** Says in one line what happens on the node. */
 function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string {
   const vms = here.length;
   if (isPartlySeen && vms === 0) return "No VM that Lifeboat can read is on this node.";

@@ -64,7 +64,7 @@ export async function countVms(target: Target, { client, settings, recent }: Cou
   return byNode;
 }
 
-/** Returns whether a drain waits for somebody before the VM leaves: its owner, or its external controller. */
+/** Returns whether the VM stays until its owner or its external controller acts. */
 function staysFor(vmi: VmiFacts, settings: Settings): boolean {
   return isHeldFast(vmi, settings) || strategyOf(vmi, settings) === "External";
 }
@@ -187,7 +187,6 @@ function vmsCell({ name, state, left, departures: { gone }, onIt }: NodeLine): H
   return html`<span class="progress">${bar} ${gone.length} of ${total} gone</span>`;
 }
 
-/** Names the known blockers of a drain. The page of the node judges the room on other nodes. */
 function drainCell({ state, blocked, onIt }: NodeLine): Html | "" {
   if (blocked > 0) return badge(counted(blocked, "VM", ["blocks it", "block it"]), "bad");
   if (state === "Draining") return badge("In progress", "busy");

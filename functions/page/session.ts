@@ -1,6 +1,6 @@
 /**
- * The session: one cookie lists the clusters that a visitor has signed in to. The cluster's two tokens together sign
- * its grant, so that a party with only one token cannot sign. Replacing a token ends the cluster's sessions.
+ * The session: one cookie holds a grant for each cluster that a visitor has signed in to. Both tokens of the cluster
+ * sign the grant. Replacing a token ends the cluster's sessions.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -67,8 +67,8 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 }
 
 /**
- * Signs the whole cookie with the registry's key, if a registry exists. Without this signature strangers could cause
- * reads of KV, because only a cluster's entry in KV can verify a grant.
+ * Signs the whole cookie with the registry's key, if a registry exists. Otherwise strangers could cause reads of KV
+ * with invented cluster names.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
@@ -120,7 +120,6 @@ function parse(signed: string): Grant | undefined {
 /** The purpose of a signature. A text that is signed for one purpose is invalid for the other. */
 type Purpose = "session" | "cookie";
 
-/** Signs with the first secret. */
 async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
   return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
@@ -185,7 +184,7 @@ export async function visitTo(cluster: string, cookie: string | undefined, surro
   return { target: targetOf(cluster, entry, surroundings), visitor };
 }
 
-/** The most clusters that the page shows to a visitor. The page says that it leaves out the rest. */
+/** The maximum number of clusters that the page shows. The page says that it leaves out the rest. */
 export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
@@ -194,7 +193,7 @@ export interface OpenClusters {
   readonly more: number;
 }
 
-/** Lists the clusters that the cookie opens. Throws Unauthorized if there is none. */
+/** Lists clusters for which the cookie is valid. Throws Unauthorized if none. */
 export async function openClusters(cookie: string | undefined, surroundings: Surroundings): Promise<OpenClusters> {
   const names = [...new Set(clustersIn(cookie))].toSorted();
   const asked = names.slice(0, MOST_CLUSTERS);

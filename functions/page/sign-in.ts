@@ -49,7 +49,7 @@ interface Asked {
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
-  /** How many token reviews are in progress for each cluster. Only existing clusters are listed. */
+  /** How many token reviews are in progress for each cluster. */
   const asking = new Map<string, number>();
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
@@ -166,7 +166,6 @@ type Failure =
   | { readonly code: 429; readonly reason: "TooMany" };
 
 interface SignInView {
-  /** The content of the form's field. Undefined: there is only one cluster, and no field. */
   readonly cluster: string | undefined;
   /** The page to return to. */
   readonly to: string;

@@ -1,6 +1,6 @@
 /**
- * The style sheet: its scales, the document, and the components of pages. Each text colour has a contrast of at least
- * 4.5 on each of its backgrounds. No meaning depends on colour alone.
+ * The style sheet of the pages. Each text colour has a contrast of at least 4.5 on each of its backgrounds. No meaning
+ * depends on colour alone.
  */
 const TOKENS = `:root {
   color-scheme: light dark;

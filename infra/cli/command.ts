@@ -16,7 +16,7 @@ export const EXIT = {
   usage: 2,
   /** The answer is no: a drain would not end, or a check has failed. */
   no: 3,
-  /** Not everything could be read, so that the answer may be no. */
+  /** Some data could not be read: the answer may be no. */
   unknown: 4,
   /** Ctrl-C. */
   interrupted: 130,
@@ -31,7 +31,6 @@ export interface Call {
   readonly line: string;
   /** Connects to the cluster that the options name. */
   readonly connect: () => Connection;
-  /** The program with all commands, for completion. */
   readonly everything: () => Promise<CommandUnknownOpts>;
   /** Runs the action of a command, and stores its exit code. */
   readonly ends: <A extends readonly unknown[]>(

@@ -6,10 +6,6 @@ import { type Add, EXIT } from "./command.ts";
 import type { Connection } from "./connection.ts";
 import { PARTS } from "./install/manifests.ts";
 
-/**
- * The completion library declares that it accepts only commander's own types. The library works with extended types,
- * too.
- */
 interface Adapter {
   model(program: object, options: { readonly completionCommandName: string }): ReturnType<typeof tab>;
 }

@@ -133,10 +133,7 @@ async function askingOf(connection: Connection, host: Host): Promise<Requester> 
   return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
 }
 
-/**
- * Asks the API server for the caller's name, which the Evacuation then names as its requester. Every user may ask this
- * (system:basic-user).
- */
+/** Asks the API server for the caller's name, which the Evacuation stores as the requester. */
 async function whoAmI(connection: Connection): Promise<string> {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -145,7 +142,6 @@ async function whoAmI(connection: Connection): Promise<string> {
 }
 
 interface Following extends With {
-  /** Returns whether the requested state is reached. */
   readonly isReached: (status: EvacuationStatus) => boolean;
 }
 

@@ -44,7 +44,6 @@ export function processHost(): Host {
 async function askOnTerminal(question: string, interrupt: AbortController): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // readline handles Ctrl-C itself.
   terminal.on("SIGINT", () => interrupt.abort());
   try {
     return await terminal.question(question, { signal: interrupt.signal });

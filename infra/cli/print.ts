@@ -35,7 +35,7 @@ const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
 
 export type Paint = (text: string, style: keyof typeof CODES) => string;
 
-/** Returns the colours of a stream. https://no-color.org: any value that is not empty switches them off. */
+/** Returns the colours of a stream. A non-empty NO_COLOR switches them off (https://no-color.org). */
 export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
   const isPlain = stream.isTTY !== true || Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb";
   return isPlain ? (text) => text : (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
@@ -49,8 +49,7 @@ export function printable(text: string): string {
 }
 
 /**
- * Replaces control characters in the strings of a JSON document, where most of them are escaped. Keeps the document's
- * line breaks.
+ * Replaces escaped and plain control characters in the strings of a JSON document. Keeps the document's line breaks.
  */
 export function withoutControls(json: string): string {
   const escapes = /\\(?:u([0-9a-f]{4})|.)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gisu;

@@ -108,7 +108,7 @@ function nodeRow(one: NodeReport): readonly string[] {
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }
 
-/** Returns how many VMs are not listed. A full list contains every VM whose guest ended, and omits other VMs. */
+/** Returns how many VMs the status omits. Returns 0 unless the list is full. */
 function unlistedIn({ counts, virtualMachines }: NodeReport): number {
   const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
   return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;

@@ -141,7 +141,7 @@ function createProgram({ stdout, stderr }: Host) {
     });
 }
 
-/** Creates the program that knows every command's name and leaves its arguments to the command. */
+/** Creates the program that knows the names of all commands but not their arguments. */
 function createOverview(host: Host, start: (command: Listed) => Promise<void>): Command {
   const overview = createProgram(host);
   for (const command of COMMANDS) {

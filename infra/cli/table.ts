@@ -3,7 +3,6 @@ export type Cells = readonly string[];
 
 export interface Alignment {
   readonly gap?: string;
-  /** Columns of figures, which are aligned to the right. */
   readonly right?: (column: number) => boolean;
 }
 

@@ -17,7 +17,7 @@ export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
 
 /**
  * Parses a word that names maintenance, and adds it to the earlier words without repetition. A word without a kind
- * names a node, because a NodeEvacuation may have the name of a node that it does not drain.
+ * names a node.
  */
 export function targetWords(text: string, before: readonly string[]): readonly string[] {
   const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;

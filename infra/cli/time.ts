@@ -7,7 +7,6 @@ import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
 
-/** A time that depends on the present. `after`: a time of day is the next one after this time (default: now). */
 export type At = (now: Date, after?: Date) => Date;
 
 /** Parses the value of `--at` or `--until`. */
@@ -45,10 +44,7 @@ export function timesOfOptions(
   throw new UsageError(MESSAGES.endsTooEarly(fullTime(begins, now), fullTime(notAfter, now)));
 }
 
-/**
- * Renders the start and the end in full, for a person to read before they agree. The end prevents new drains if there
- * are several nodes, and does not end started drains.
- */
+/** Renders the start and the end in full, for a person to read before they agree. */
 export function timeLines({ notBefore, notAfter }: Times, now: Date, nodes = 1): readonly string[] {
   const end = nodes === 1 ? MESSAGES.isGivenUp : MESSAGES.noneStarts;
   return [

@@ -6,10 +6,7 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ApiServer {
   readonly endpoint: Endpoint;
-  /**
-   * Reads one page of a list. Only one page is read at a time, so that the first lists of all kinds are not in memory
-   * together.
-   */
+  /** Reads one page of a list. Other pages wait, so that the first lists of all kinds are not in memory together. */
   readPage(signal: AbortSignal): Send;
 }
 

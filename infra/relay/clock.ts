@@ -33,12 +33,11 @@ export interface Backoff {
   readonly longestMs: number;
 }
 
-/** Returns a number of at least 0 and less than 1. */
 export type Random = () => number;
 
 /**
- * Returns the delay before the next try, which doubles with every failure. The upper half is random, so that two
- * replicas do not retry at the same time.
+ * Returns the delay before the next try, which doubles with every failure. Half of the delay is random, so that two
+ * replicas do not retry together.
  */
 export function backoffMs({ firstMs, longestMs }: Backoff, failures: number, random: Random): number {
   const full = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);

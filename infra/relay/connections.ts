@@ -1,14 +1,14 @@
 /**
  * Limits connections, because any pod can open a connection and each connection takes memory. A stranger is a caller
- * that has not shown a valid token. If there are too many strangers, the server closes the oldest of their connections
- * that send nothing. A connection stays open if its request has arrived completely. A stranger that sends nothing, or
- * never finishes a request, therefore cannot lock out the API server.
+ * that has not shown a valid token. If there are too many strangers, the server closes the oldest silent connections
+ * without a complete request. Strangers that send nothing, or never finish a request, therefore cannot lock out the API
+ * server.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** Enough connections for each review that fits into memory, for idle connections of API servers, and for strangers. */
+/** Enough for all reviews that fit into memory, for idle connections of API servers, and for strangers. */
 const MOST_CONNECTIONS = 1024;
 /** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
@@ -19,7 +19,7 @@ const MOST_STRANGERS = 192;
 const MOST_NEW_STRANGERS = 768;
 /**
  * How often the server closes strangers' connections above `MOST_STRANGERS` that have sent nothing since the last
- * check. On a busy server the check is late, because the server first reads received data.
+ * check.
  */
 const SILENCE_MS = 500;
 
@@ -49,8 +49,8 @@ export interface Connections {
 }
 
 /**
- * The maximum number of unanswered requests on a connection. An intended client sends one request at a time, but its
- * next request may arrive before the server has closed the last response.
+ * The maximum number of unanswered requests on a connection. A client sends one request at a time, but the next may
+ * arrive while the server still ends the last response.
  */
 const MOST_REQUESTS = 2;
 

@@ -27,7 +27,7 @@ export interface Delivery {
 
 /** The pauses after failures. They are short, because a disruption is over after about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
-/** The maximum pause that the Worker may ask for. Any disruption is over before the end of a longer pause. */
+/** The maximum pause that the Worker may ask for. A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 export function startDelivery({

@@ -12,7 +12,6 @@ import {
 } from "../../shared/kube/names.ts";
 
 export interface ObjectIdentity {
-  /** The object's namespace. Absent for cluster-scoped objects. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
@@ -78,7 +77,7 @@ const Identified = z.object({
 });
 const Metadata = z.extend(Identified, { deletionTimestamp: Text });
 
-/** Returns the identity of an object. Returns undefined if it is no object of the API. */
+/** Returns the identity of an object. Returns undefined for a value without one. */
 export function identityIn(object: unknown): ObjectIdentity | undefined {
   return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
 }

@@ -33,7 +33,6 @@ export function kubeFetch(config: KubeConfig): Fetch {
         throw error;
       });
     if (answer.httpStatusCode === 401) pool = undefined;
-    // Copies only the API server's warnings, because no other header of the answer is needed.
     const { warning = "" } = answer.headers;
     return new Response(answer.body.stream(), { status: answer.httpStatusCode, headers: { warning } });
   };

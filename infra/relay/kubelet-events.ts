@@ -17,7 +17,7 @@ export interface KubeletEventFacts {
 
 /**
  * The names of pods of VMs. Events do not have their pods' labels, so the name is checked first to keep most other
- * Events out of memory. The pattern limits the length, because a tenant's Event may name an object with 16 KB.
+ * Events out of memory. The length is limited, because a tenant's Event may contain a name of 16 KB.
  */
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
@@ -25,9 +25,8 @@ const LONGEST_UID = 128;
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * Returns a watch of Events for each reason that a kubelet writes when it ends a pod. Field selectors have no "or". A
- * kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards. Few Events have
- * these reasons.
+ * Returns a watch of Events for each reason that a kubelet writes when it ends a pod, because field selectors have no
+ * "or". A kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -57,8 +56,8 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 }
 
 /**
- * The age after which an Event is ignored. Events stay for an hour, but a launcher ends sooner
- * (`evictionMaxPodGracePeriod` is 300 s).
+ * The age after which an Event is ignored. Events stay for an hour, but a launcher ends within
+ * `evictionMaxPodGracePeriod` (300 s).
  */
 const STALE_MS = 10 * 60 * 1000;
 

@@ -1,6 +1,5 @@
-/** All messages of the relay, in log lines and at its start: what happened, and what it does. Metrics have their texts beside them. */
+/** All messages of the relay, in log lines and at its start, but not the texts of its metrics. */
 export const RELAY_MESSAGES = {
-  // The start
   started: "started",
   stopping: "stopping",
   invalidEnvironment: "invalid environment",
@@ -13,14 +12,12 @@ export const RELAY_MESSAGES = {
   noCurrentCluster: "the kubeconfig names no current cluster",
   notListening: "the server does not listen on a port",
 
-  // Deliveries
   accepted: "Lifeboat accepts deliveries again",
   refusedBatch: "Lifeboat refused a batch: the relay sends half of it again",
   refusedEvent: "Lifeboat refused an event: the relay drops it",
   notDelivered: "Lifeboat did not accept a delivery: the relay sends all of it again",
   noAnswer: (ms: number) => `no answer within ${ms} ms`,
 
-  // Lists and watches
   synced: "synced",
   notSynced: "not synced yet\n",
   oddObject: "an object is too large or malformed: only its identity is known",

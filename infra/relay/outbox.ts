@@ -13,7 +13,7 @@ export interface Outbox {
   /** Removes delivered or dropped events. If an object has changed since the delivery, its new event stays. */
   settle(events: readonly LifeboatEvent[]): void;
   /**
-   * Postpones failed events, so that other events do not wait. A later delivery with a postponed event has at most half
+   * Postpones failed events, so that other events do not wait. Later deliveries of failed events contain at most half
    * as many events.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;

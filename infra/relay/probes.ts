@@ -38,7 +38,6 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   app.onError((_, c) => c.text("not now\n", 503));
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer({ ...ARRIVAL });
-  // Every caller of a probe is a stranger (connections.ts), because probes show no token.
   limitConnections(server, answer);
   return {
     port: await portOf(server, port),

@@ -86,7 +86,6 @@ function outcomeOf({ status, headers }: Response, text: string): Delivered {
     result: resultOf(status),
     status,
     ...(reason === undefined ? {} : { reason }),
-    // The Worker sends the delay in seconds.
     ...(/^\d+$/.test(after) && { retryAfterMs: Number(after) * 1000 }),
   };
 }

@@ -22,7 +22,7 @@ export interface WatchEvent {
 
 const NEWLINE = 0x0a;
 
-/** The error for a line of the watch that could not be read, so that the change is unknown. */
+/** The error for an unreadable line of the watch, whose change is unknown. */
 export class UnreadLine extends Error {}
 
 /**

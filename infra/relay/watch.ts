@@ -82,7 +82,6 @@ export function startWatch<Facts, View>(
     odd.set(key, identity);
     known.delete(key);
   };
-  /** Stores an object and returns its key. */
   const store = (object: unknown): string | undefined => {
     try {
       const seen = kind.read(object);
@@ -151,7 +150,6 @@ export function startWatch<Facts, View>(
       }
       return true;
     } catch (error) {
-      // If the watch never opened, its silence is a failure.
       if (isOpen && silence.signal.aborted) return false;
       if (error instanceof UnreadLine) version = undefined;
       throw error;

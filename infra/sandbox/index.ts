@@ -41,7 +41,6 @@ export { startInformer, type Informer } from "./actors/informer.ts";
 export { waitFor, type Awaited } from "./actors/wait-for.ts";
 export { isAlreadyExists, isNotFound, StatusError } from "./actors/status-error.ts";
 
-// Typed resources. They are also in `core` and `kubevirt`.
 export * as core from "./actors/resources.ts";
 export {
   clusterRoles,

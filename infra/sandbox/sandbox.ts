@@ -64,8 +64,8 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
    */
   readonly scoring?: Scoring;
   /**
-   * Returns a random number, by which the scheduler chooses between nodes of the same score. By default, it takes the
-   * node with the fewest pods, then the first by name.
+   * Returns a random number that decides between nodes of the same score. By default, the node with the fewest pods
+   * wins, then the first by name.
    */
   readonly lots?: Lots;
   /** How many seconds a CSI volume stays attached after its last pod on the node has ended. The default is 1. */

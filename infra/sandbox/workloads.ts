@@ -22,9 +22,8 @@ export interface PlainPod {
   readonly namespace?: string;
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** The node on which the pod is created, without the scheduler, as for a static pod. */
+  /** The node on which the pod is created. The scheduler does not see such a pod. */
   readonly node?: string;
-  /** The labels of the nodes on which the pod may run. */
   readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;
   readonly tolerations?: Spec["tolerations"];

@@ -1,7 +1,6 @@
 /**
- * Chooses the replica that acts on ticks: the holder of a Lease. The Lease only saves requests: several replicas may
- * act at the same time without harm. As in client-go, a replica considers another replica's Lease expired if the Lease
- * has not changed for its duration.
+ * Chooses the replica that acts on ticks: the holder of a Lease. The Lease only saves requests, because several
+ * replicas may act at once without harm. As in client-go, a Lease that has not changed for `LEASE_SECONDS` is expired.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -57,8 +56,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica counts the Lease's duration from before the request, and the other replicas from when they read the
-    // Lease. So no other replica considers the Lease expired while this replica acts.
+    // This replica's time starts before the request, and the other replicas' time when they read the Lease. So the
+    // Lease ends first for this replica.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

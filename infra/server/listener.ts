@@ -32,9 +32,8 @@ export interface Listener {
 }
 
 /**
- * How long an idle connection stays open, in milliseconds. kube-apiserver keeps one for 90 s, and does not repeat a
- * review. If the server closed the connection first, a review could be lost, and the webhook's failurePolicy would
- * decide.
+ * How long an idle connection stays open, in milliseconds: longer than in kube-apiserver (90 s). If the server closed
+ * the connection first, a review could be lost, because kube-apiserver does not repeat a review.
  */
 const IDLE_MS = 120_000;
 

@@ -20,7 +20,6 @@ if (parsed.ok) {
   const stop = async () => {
     log("info", "stopping");
     await server.stop();
-    // client-node may be opening a watch that nothing can stop any more.
     process.exit(0);
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());

@@ -40,7 +40,7 @@ export interface Server {
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
-/** Does not wait for the descheduling cycle, which ends by itself and reports its own failures. */
+/** Does not wait for the descheduling cycle, which reports its own failures. */
 const leave = (): void => undefined;
 /**
  * How long the server still accepts reviews after its readiness has ended, in milliseconds. In this time every node
@@ -66,7 +66,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = createApp(platform, state, { takesEvents: false });
   // The tokens are random until the Secret has been read, so that no request is accepted before that.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
-  /** The certificate that is served, in PEM. */
   let served = "";
   const env = (): Env => {
     const entry = { server: account.server, token: account.token(), ...tokens };

@@ -25,7 +25,7 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // The next reconcile ends a cancelled evacuation, and its cleanup would also cancel a new evacuation.
+  // The next reconcile cleans up the cancelled evacuation, and would also cancel a new one.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
@@ -73,7 +73,7 @@ export async function cancelEvacuations(key: NamespacedName, observer: Observer)
   if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
   const node = await taintedNodeOf(vmi, observer);
   if (node !== undefined) return { result: "DrainTaint", node };
-  // Any user may cancel, and nobody knows who requested the eviction. So the Evacuation names no requester.
+  // The Evacuation names no requester, because nobody knows who requested the eviction.
   const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
   for (const evacuation of withdrawn) await withdrawEvacuation(evacuation, observer.cluster);

@@ -117,7 +117,7 @@ export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** Adds entries to a map. If it is missing, the patch tests the resourceVersion: another writer may add a map, too. */
+/** Adds entries to a map. For a missing map, the patch tests the resourceVersion, because others may add it. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
@@ -157,8 +157,8 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
 }
 
 /**
- * Removes Lifeboat's label and KubeVirt's annotation of an evicted VM. In the next drain, a leftover annotation would
- * delay the VM's migration behind other VMs' migrations.
+ * Removes Lifeboat's label and KubeVirt's annotation of an evicted VM. A leftover annotation would delay the VM's
+ * migration in the next drain.
  */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;

@@ -171,8 +171,8 @@ async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client):
 }
 
 /**
- * The meanings of KubeVirt's codes for a start. 500 has no meaning here, because virt-api answers every failed patch
- * with 500, for example after a webhook's timeout.
+ * The meanings of KubeVirt's codes for a start. 500 is not listed, because virt-api answers every failed patch with
+ * 500, for example after a webhook's timeout.
  */
 const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
 

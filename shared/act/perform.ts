@@ -43,8 +43,7 @@ export interface Performed {
 
 /**
  * Performs actions in order, up to the first failure of an action that is not optional. Creates the Evacuation and
- * budgets first: for a mark without an Evacuation, a reconcile would create an Evacuation of another cause without a
- * deadline.
+ * budgets first: for a mark alone, a reconcile creates an Evacuation with another cause and no deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];

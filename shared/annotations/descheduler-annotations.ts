@@ -29,7 +29,6 @@ export const EVICTION_IN_PROGRESS = {
   Other:       { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Completed:   { Marked: "remove", Stale: "remove", Unmarked: "remove" },
   Terminating: { Marked: "leave",  Stale: "leave",  Unmarked: "leave"  },
-  // If the mark names a former node, the guest's pod keeps its annotation, because KubeVirt keeps it too.
 } as const satisfies Record<PodRole, Record<MarkState, "add" | "remove" | "leave">>;
 
 export interface AnnotationWorld extends Moment {
@@ -69,8 +68,8 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
 }
 
 /**
- * Returns the annotations that the pod should have. `since`: when KubeVirt's time to add the annotation started, in
- * milliseconds since the epoch. Undefined: Lifeboat adds the annotation at once.
+ * Returns the annotations that the pod should have. `since`: when KubeVirt could first add the annotation. Undefined:
+ * Lifeboat adds the annotation at once.
  */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);

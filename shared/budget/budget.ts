@@ -52,10 +52,7 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
-/**
- * Returns whether a budget may be created: not while an Evacuation of the VM is in progress. A VM that was marked
- * without a budget moves without a budget.
- */
+/** Returns whether a budget may be created: not while an Evacuation of the VM is in progress. */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
@@ -72,8 +69,8 @@ export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Setti
 }
 
 /**
- * Creates the budget before the VM is marked or migrated, or before its eviction is refused. If Lifeboat is unavailable
- * at the next eviction, only the budget refuses it.
+ * Creates the budget before the VM is marked or migrated, or before its eviction is refused. The budget refuses
+ * evictions even if Lifeboat is unavailable.
  */
 export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vmi.isMigrating) {
   return areBudgetsWanted(settings) && needsBudget(vmi, isMigrating, settings)

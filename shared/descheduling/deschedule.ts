@@ -81,15 +81,11 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
   return await runCycle({ ...(await observe(deps)), policy, settings, until, now, memory }, requestsOf(deps));
 }
 
-/**
- * Reads Evacuations first, because each request later reads the VM's newer Evacuations. Reads VMIs after the pods, so
- * that a launcher pod without a listed VMI has really lost its VMI.
- */
+/** Reads VMIs after the pods, so that a launcher pod without a listed VMI has really lost its VMI. */
 async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await readActiveEvacuations(cluster);
   const [nodes, pods] = await Promise.all([
     cluster.list("nodes", { as: NodeWithResources }),
-    // Pods that are bound to a node, finished ones included.
     cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: scheduledPodSchema() }),
   ]);
   const vmis = pods.some(isLauncher) ? await cluster.list("virtualmachineinstances") : [];

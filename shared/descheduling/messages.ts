@@ -1,7 +1,6 @@
 /** All messages of descheduling, in Events, in the policy's problems and in the doctor: what happened, why, and what to do. */
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
 
-/** A pod that a plugin has nominated. */
 interface By {
   readonly profile: string;
   readonly plugin: string;

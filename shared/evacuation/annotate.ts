@@ -1,6 +1,6 @@
 /**
- * Annotates a migration with the reason why it was created. Lifeboat's own migrations have it from the start;
- * KubeVirt's get it here.
+ * Annotates KubeVirt's migrations with the reason why they were created. Lifeboat's own migrations have it from the
+ * start.
  */
 import type { Action } from "../kube/action.ts";
 import type { MigrationCause } from "../kube/evacuation.ts";

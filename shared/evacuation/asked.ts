@@ -33,7 +33,6 @@ function around({ e, f, w }: RequestCase): Asking {
   return askingOf(e, f?.vmi.uid, w.facts);
 }
 
-/** Makes a condition about the VirtualMachine, the NodeEvacuation, the node or the budgets. */
 const isAround = (is: (asking: Asking, q: RequestCase) => boolean) => (q: RequestCase) => is(around(q), q);
 
 const canMigrate = ({ e, f }: RequestCase) => f?.vmi.liveMigratable.migratable === true && !isForFailures(e);

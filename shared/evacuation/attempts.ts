@@ -31,10 +31,7 @@ interface Failure {
   readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
-  /**
-   * The last failed migration that this attempt counts. Absent for a stuck migration: Lifeboat deletes the migration,
-   * so it is not counted a second time.
-   */
+  /** The last failed migration of this attempt. Absent for a stuck migration, which Lifeboat deletes. */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
 
@@ -97,9 +94,8 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
 }
 
 /**
- * Returns a migration of this evacuation that succeeded, even if the VMI does not show the move yet or the VM has come
- * back. Compares source nodes: an earlier migration to this node may have been created in the same second as the
- * Evacuation.
+ * Returns a successful migration of this evacuation, even if the VMI does not show the move yet or the VM has come
+ * back. Ignores migrations from other nodes.
  */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);

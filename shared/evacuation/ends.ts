@@ -125,8 +125,6 @@ export function ended(message: string): Next {
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const message = MESSAGES.moved(e.status.sourceNode, targetNode);
-  // Without a successful migration of this Evacuation, the VMI's last migration is used. The success of that migration
-  // may not be written yet, or the migration may be older than this Evacuation.
   const isLast = ({ uid, phase }: MigrationFacts) => uid === vmi.lastMigration?.uid && phase !== "Failed";
   const migration = attempts.succeeded(f) ?? migrations.find(isLast);
   const made = migration && { migration: { name: migration.name, uid: migration.uid } };
@@ -175,9 +173,7 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/**
- * Ends an Evacuation. Leaves the cleanup to the next reconcile, which reads the written end and all newer Evacuations.
- */
+/** Ends an Evacuation. The next reconcile reads newer Evacuations and cleans up. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }

@@ -54,9 +54,7 @@ export function ofVmi(
   return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
-/**
- * Sorts Evacuations, the oldest first. If several are active for one pod, the oldest continues, whichever cause it has.
- */
+/** Sorts Evacuations, the oldest first. If several are active for one pod, only the oldest continues, for any cause. */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }

@@ -27,7 +27,7 @@ export function isMarkedTooLate(vmi: VmiFacts): boolean {
 
 /**
  * Returns the actions that mark a VM. The label comes first, because KubeVirt chooses a MigrationPolicy after the mark.
- * KubeVirt does not mark a VM that has another node's mark.
+ * KubeVirt does not mark a VM with a mark for another node.
  */
 export function markActions(
   vmi: VmiFacts,

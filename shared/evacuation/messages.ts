@@ -7,7 +7,6 @@ import { called } from "./migration-cause.ts";
 
 type Migration = Parameters<typeof called>[0];
 type Named = Pick<MigrationFacts, "name">;
-/** A target pod, or another launcher pod. */
 type Pod = { readonly name: string };
 
 /** Returns the command of the VM's owner that starts a stopped VM. */

@@ -87,8 +87,8 @@ function blocked(m: MigrationFacts): NotStarted | undefined {
 }
 
 /**
- * Reads launcher pods. A target pod may say why it does not start; a second launcher pod may stop KubeVirt from
- * creating the target pod. A pod that the VMI does not list is ignored, because a tenant may label any pod.
+ * Reads launcher pods: the target pod, and a second pod that may stop KubeVirt from creating the target pod. Ignores
+ * pods that the VMI does not list, because a tenant may label any pod.
  */
 function launchersOf({ phase }: MigrationFacts, { vmi, w }: EvacuationCase): readonly PodFacts[] {
   const mayBeThere = phase === "Scheduling" || Object.keys(vmi.activePods).length > 1;

@@ -40,7 +40,7 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 /** Decides one Evacuation. KubeVirt acts on marks and migrations; Lifeboat acts on failed attempts and ends. */
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // An earlier Evacuation of the same pod has ended, and its mark is not removed yet. The mark would look like this Evacuation's.
+  // An earlier Evacuation of the pod has ended, but its mark still exists, and looks like this Evacuation's mark.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };

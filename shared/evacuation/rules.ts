@@ -87,7 +87,7 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   if (migration === undefined) return undefined;
   const delay = attempts.kubevirtBackoff(migration, f.migrations, f.w.now);
   if (delay === undefined) return undefined;
-  // A person's retry hurries only a migration for an evacuation, not a workload update.
+  // A person's retry affects only migrations for evacuations, not workload updates.
   const isHurried = migration.evacuates !== undefined && attempts.isRetried(f.e);
   if (!isHurried) return delayed(f, migration, delay);
   const next = follow(f, migration);
@@ -102,7 +102,6 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
   const message = attempts.blockedBecause(migration, f);
-  // A stuck migration that was deleted disappears in a moment.
   if (migration.deleting ? migration.phase === "Running" : message === undefined) return undefined;
   if (attempts.isBackingOff(f)) return failedBefore(f);
   if (message === undefined || migration.deleting) return undefined;

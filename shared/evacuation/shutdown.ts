@@ -41,9 +41,9 @@ export interface RequestCase {
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** The change since the request, or that nothing has changed, in an administrator's words. */
+  /** A text for administrators: the change since the request, or that nothing has changed. */
   readonly since: string;
-  /** Lifeboat's reaction, in an administrator's words. */
+  /** A text for administrators: Lifeboat's reaction. */
   readonly so: string;
   readonly applies: (q: RequestCase) => boolean;
   readonly answer: (q: RequestCase) => Answer;

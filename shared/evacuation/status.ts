@@ -37,8 +37,8 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // The text must not end with half a character: the API server would return another one, and each reconcile would
-    // write the status again.
+    // The text must not end with half a character: the API server would change it, and each reconcile would write the
+    // status again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     // A retry ends the back-off, including an inherited one.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
@@ -61,7 +61,7 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
 
 type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 
-/** The status keeps the condition of a mark that was seen. If the VMI has no mark later, somebody has removed it. */
+/** Keeps the condition after the mark is gone, so that Lifeboat notices a removed mark. */
 function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   return [{ type: "Marked", status: "True", reason: "Marked", message: MESSAGES.marked(vmi.evacuationNodeName) }];

@@ -136,7 +136,7 @@ export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/** Returns whether the VMI will soon show the target pod, or end. Requests until then may be about the target pod. */
+/** Returns whether the VMI will soon end or show the target pod. An earlier request may be about the target pod. */
 export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
@@ -150,8 +150,8 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
 }
 
 /**
- * Returns whether the cause may end before the VM leaves. Evacuations that ended as Duplicates of this Evacuation then
- * show whether other causes remain.
+ * Returns whether the cause may end before the VM leaves. Duplicates of this Evacuation then show whether other causes
+ * remain.
  */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
@@ -170,7 +170,7 @@ export function nodeOf({ nodeName }: Pick<VmiFacts, "nodeName">, facts: Facts): 
   return nodeName === undefined ? undefined : facts.get("nodes", named(nodeName));
 }
 
-/** Returns the pod that has to leave, while KubeVirt lists it as the VM's. */
+/** Returns the pod that has to leave, if KubeVirt still lists it. */
 export function podOf({ e, vmi, w }: EvacuationCase): PodFacts | undefined {
   return podsOf(vmi, w.facts).find(({ uid }) => uid === podUIDOf(e));
 }

@@ -12,7 +12,6 @@ export const LARGEST_BATCH = 100;
  */
 export const LARGEST_BATCH_BYTES = 64 * 1024;
 
-/** The API server has the same limits. A batch of the largest events is far below the limit of a delivery. */
 const Namespace = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(63)));
 const Name = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(253)));
 const Uid = z.lazy(() => z.string().check(z.minLength(1), z.maxLength(128)));

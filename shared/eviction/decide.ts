@@ -41,10 +41,7 @@ export type DenyReason =
 
 export type EvictionDecision = Allowed | Denied;
 
-/**
- * An answer to an eviction. `actions` are performed before the answer, which is false without them. `events` are sent
- * after the answer.
- */
+/** An answer to an eviction. Lifeboat performs `actions` before the answer and sends `events` after the answer. */
 interface Answer {
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
@@ -124,8 +121,6 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
   if (vmi.deleting) return allow("VmiDeleting");
   if (isFinal(vmi)) return allow("VmiFinal");
   const ofVmi = { ...f, pod, vmi };
-  // The decision on a hotplug pod uses the launcher pod, because only the launcher shows whether the VM migrates and
-  // needs a budget.
   if (f.launcher !== undefined)
     return deny({ ...ofVmi, pod: f.launcher }, "HotplugOfLiveVmi", MESSAGE.HotplugOfLiveVmi(vmi, pod));
   const resolved = resolveStrategy(vmi, f.settings);
@@ -147,7 +142,6 @@ function decideLiveEviction(f: LiveEviction): EvictionDecision {
     case "inProgress":
       return inProgress(f);
     case "unlessMigrating":
-      // The VM cannot move any more, and its strategy allows a shutdown: without a migration, nothing needs the mark.
       return hasMigration(f) ? inProgress(f) : firstRequest(f, [{ verb: "Unmark", vmi }]);
   }
 }
@@ -176,8 +170,6 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
 function evacuate(f: LiveEviction): EvictionDecision {
   const { vmi, strategy } = f;
   if (vmi.nodeName === undefined) return deny(f, "NotScheduled", MESSAGE.NotScheduled(vmi));
-  // An Evacuation can be active without a mark: for the drain taint, or because the mark was lost. The request joins
-  // such an Evacuation.
   const { joined, backingOff } = knownEvacuations(f);
   if (joined === undefined && backingOff !== undefined) {
     const { phase = "Abandoned", nextAttemptTime } = backingOff.status;

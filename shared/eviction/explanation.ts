@@ -61,10 +61,7 @@ export function movesText(migration: MigrationFacts): string {
   return `${called(migration)} ${does}`;
 }
 
-/**
- * Returns the strategy in force. Returns an unknown strategy as written, because the decision does not handle it as
- * None.
- */
+/** Returns the eviction strategy in force. Returns an unknown strategy as written. */
 export function strategyInForce(vmi: VmiFacts, settings: Settings): string {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : resolved.value;

@@ -46,7 +46,6 @@ export const MESSAGE = {
   MigrationTarget: (vmi: VmiFacts) =>
     `Eviction request for target Pod: ${quotedVmi(vmi)} ` +
     (isBeingReceived(vmi) ? "is being received from another namespace or cluster" : `is on node "${vmi.nodeName}"`),
-  /** A shutdown now would end the migration that saves the guest. */
   Migrating: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} is being migrated, although it is not live-migratable: try again after the migration`,
   NotScheduled: (vmi: VmiFacts) => `${quotedVmi(vmi)} is not on a node yet`,
@@ -129,7 +128,7 @@ export function remedyOfBlocked(reason = ""): string {
   return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
 }
 
-/** The API server may shorten longer warnings (`truncateItemRunes`), and drops one with a control character. */
+/** The API server may shorten longer warnings (`truncateItemRunes`). */
 const MOST_CHARACTERS = 256;
 
 /**

@@ -13,7 +13,6 @@ export interface Review {
   readonly facts: EvictionFacts;
   readonly decision: EvictionDecision;
   readonly created?: EvacuationFacts | undefined;
-  /** The facts come from watches. */
   readonly isCached: boolean;
 }
 
@@ -36,7 +35,6 @@ export async function reviewEviction(asked: EvictionRequest, deps: ReviewDeps): 
   if (cached === undefined) return { ...(await review(asked, live)), isCached: false };
   const found = await review(asked, live, cached);
   const { verdict, reason, actions } = found.decision;
-  // A completed pod stays completed.
   const isSafe = verdict === "Deny" || reason === "PodCompleted";
   const mayStand = isSafe && actions.every((action) => isSafeOnCachedFacts(action, "Eviction"));
   return mayStand ? { ...found, isCached: true } : await reviewEviction(asked, live);

@@ -16,14 +16,10 @@ export interface RuleAnswer<T> {
 export interface Beforehand {
   /** Answers that the caller already has. They are not read again. */
   readonly known?: readonly (readonly [Question, Answer])[];
-  /** Questions that the rule will ask: their answers are read in the first round. */
   readonly first?: readonly Question[];
 }
 
-/**
- * The maximum number of rounds of reads. A rule needs only a few rounds, even if each question depends on the answer
- * before. After the last round, a missing fact is a failed read.
- */
+/** The maximum number of rounds of reads. After the last round, a missing fact is a failed read. */
 const MOST_ROUNDS = 64;
 
 export async function decide<T>(
@@ -55,10 +51,7 @@ export interface Source<T> {
   readonly isSafe: (answer: T) => boolean;
 }
 
-/**
- * Tries the sources in their order until the decision on one is safe. Skips a source if the last decision would be
- * unsafe on that source. Reads live facts last.
- */
+/** Tries the sources in order until a decision is safe or uses no cached facts. Reads live facts last. */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,
   sources: readonly Source<T>[],

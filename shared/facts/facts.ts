@@ -1,7 +1,4 @@
-/**
- * Facts about one cluster, for rules. If a rule needs a fact that was not read, the run of the rule ends: an unread
- * object is not a missing object.
- */
+/** Facts about one cluster, for rules. If a rule needs a fact that was not read, the run of the rule ends. */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -126,8 +123,7 @@ export function unlessFailed<T, Otherwise>(
 }
 
 /**
- * Applies the rule to the items in order, until as many items as there are places have a result. An item with the
- * result undefined takes no place. Each round reads the facts of several items, so that a few rounds are enough.
+ * Applies the rule to the items in order until all places are taken. An item with the result undefined takes no place.
  */
 export function takeInOrder<Item, T>(
   items: Iterable<Item>,

@@ -9,10 +9,8 @@ export type Decision = "Eviction" | "Reconcile";
 
 /** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name of the Evacuation contains the pod's UID and a counter, so Lifeboat joins an Evacuation that exists
-  // already. A surplus Evacuation ends as a Duplicate.
+  // The name of the Evacuation contains the pod's UID and a counter, so Lifeboat joins an existing Evacuation.
   CreateEvacuation: ["Eviction"],
-  // The action reads the budget first.
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
   // The write fails if the Evacuation has changed since it was read.
@@ -39,10 +37,7 @@ export function isSafeWithLiveVmi(action: Action): boolean {
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");
 }
 
-/**
- * Returns whether the action is safe if the VMI and its Evacuations were read at the same time. Starting or ending an
- * Evacuation because of a mark is unsafe: the mark may belong to an Evacuation that was created since.
- */
+/** Returns whether the action is safe if the VMI and its Evacuations were read at the same time. */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;
   if (action.verb !== "WriteStatus") return true;

@@ -58,7 +58,7 @@ export type DeletionAllowReason = (typeof ALLOW_REASONS)[number];
 interface Allowal {
   readonly verdict: "Allow";
   readonly reason: DeletionAllowReason;
-  /** Performed before the answer, because an allowed deletion sends SIGTERM. All are optional. */
+  /** Performed before the answer, because an allowed deletion sends SIGTERM. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
   /**
@@ -170,7 +170,7 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/** The delay in seconds while the migration runs, or if nothing is known. `kubectl drain` also waits 5 seconds. */
+/** The delay in seconds while the migration runs. `kubectl drain` also waits 5 seconds. */
 export const RETRY_SECONDS = 5;
 /**
  * The delay in seconds after the first refusal: KubeVirt needs some time to start the migration, and the guest needs
@@ -178,8 +178,8 @@ export const RETRY_SECONDS = 5;
  */
 const FIRST_RETRY_SECONDS = 10;
 /**
- * The delay in seconds for a VM in KubeVirt's queue. client-go sends at most eleven requests, and with this delay they
- * last until a preemption's deadline.
+ * The delay in seconds for a VM in KubeVirt's queue. With this delay, client-go's requests last until a preemption's
+ * deadline.
  */
 const QUEUED_RETRY_SECONDS = 15;
 

@@ -93,8 +93,8 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, facts }: DisruptionW
 }
 
 /**
- * A pod that a NoExecute taint ends. A policy of the API server refuses its deletion, and the taint manager does not
- * try again: Lifeboat moves the VM, or deletes the pod as the taint demands.
+ * Moves the VM if a NoExecute taint ends its pod, or deletes the pod. The taint manager does not repeat a refused
+ * deletion.
  */
 function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const node = nodeOf(pod, w.facts);

@@ -70,7 +70,7 @@ export type Action =
       readonly add: Readonly<Record<string, string>>;
       readonly remove: readonly string[];
     }
-  /** Writes the status of the LifeboatConfiguration, unless it has changed since. */
+  /** Writes the status, unless the LifeboatConfiguration has changed. */
   | {
       readonly verb: "WriteConditions";
       readonly resourceVersion: string;
@@ -98,14 +98,13 @@ export type Action =
       readonly nodeEvacuation: NodeEvacuationFacts;
     }
   | { readonly verb: "WithdrawEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Writes the status, if the NodeEvacuation is as observed. */
+  /** Writes the status, unless the object has changed. */
   | {
       readonly verb: "WriteNodeStatus";
       readonly nodeEvacuation: NodeEvacuationFacts;
       readonly status: NodeEvacuationStatus;
     }
   | { readonly verb: "DeleteNodeEvacuation"; readonly nodeEvacuation: NodeEvacuationFacts }
-  /** Creates the NodeEvacuation for a node of a RollingMaintenance. If it exists, another process created it. */
   | {
       readonly verb: "CreateNodeEvacuation";
       readonly rm: RollingMaintenanceFacts;
@@ -207,7 +206,7 @@ export type EventReason = keyof typeof EVENT_TYPES;
 export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
-    /** Kinds from `ValidatingWebhookConfiguration` on are cluster-scoped: their namespace is empty. */
+    /** Kinds after `ConfigMap` are cluster-scoped: their namespace is empty. */
     readonly kind:
       | "VirtualMachineInstance"
       | "VirtualMachine"

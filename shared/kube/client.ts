@@ -24,7 +24,7 @@ import { type ApiAnswer, type ApiRequest, type Endpoint, type Hold, type Send, s
 export { named } from "./objects.ts";
 
 export interface Listing extends Selection {
-  /** The time limit of this request, which must not use up the time of other requests. */
+  /** The time limit of this request, in milliseconds. */
   readonly withinMs?: number;
   /** Called for an item that cannot be parsed. The list leaves the item out, and the log names it. */
   readonly onOdd?: (issue: string) => void;

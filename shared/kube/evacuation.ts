@@ -26,9 +26,8 @@ export type MigrationCause = Cause | "WorkloadUpdate";
 export type Urgency = "normal" | "urgent";
 
 /**
- * `urgent`: the guest ends unless it moves in time, so its migration may pause the guest. `asksToEvict`: a budget can
- * refuse the eviction. `mark`: KubeVirt's webhook marks the VM by itself (`OfRequest`) or because Lifeboat asks the
- * webhook to (`Asked`), or no mark is needed.
+ * `urgent`: the guest ends unless it moves in time. `asksToEvict`: a budget can refuse the eviction. `mark`: KubeVirt's
+ * webhook marks the VM by itself (`OfRequest`), or Lifeboat requests the mark (`Asked`).
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -143,10 +142,7 @@ export interface EvacuationStatus {
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/**
- * The `spec` of an `Evacuation`: which VM has to leave which pod, and why. Only `intent`, `retryAt`, and `requestedBy`
- * of a VM that KubeVirt marked, can change.
- */
+/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;
@@ -166,7 +162,7 @@ export interface EvacuationSpec {
   readonly runStrategy?: string | undefined;
 }
 
-/** The longest texts and lists and the largest numbers that Lifeboat writes. The CRD allows them. */
+/** The longest texts and lists and the largest numbers that Lifeboat writes. */
 export const EVACUATION_BOUNDS = {
   "spec.requestedBy": 1024,
   "spec.inherited.attempts": 1000,

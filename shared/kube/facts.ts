@@ -22,7 +22,7 @@ export interface PodFacts extends NamespacedName {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly owners: readonly OwnerReference[];
-  /** Why the scheduler finds no node for the pod, and since when (RFC 3339, by its clock). */
+  /** Why the scheduler finds no node for the pod, and since when (RFC 3339). */
   readonly unschedulable?: { readonly message: string; readonly since: string };
   /** The scheduling gates that the pod still has. */
   readonly gates?: readonly string[];
@@ -34,7 +34,7 @@ export interface PodFacts extends NamespacedName {
 export interface DisruptionTarget {
   readonly active: boolean;
   readonly reason?: string;
-  /** When the condition last changed (RFC 3339), by a clock of the control plane. */
+  /** When the condition last changed (RFC 3339). */
   readonly since: string;
 }
 
@@ -62,7 +62,7 @@ export interface NodeFacts {
   readonly pressures: readonly string[];
   /** When Karpenter terminates the node, by its annotation. The text may be an invalid time. */
   readonly endsAt?: string;
-  /** The last heartbeat of the node's virt-handler: whether VMs may start on the node, and its time (RFC 3339). */
+  /** The virt-handler heartbeat of the node: its time (RFC 3339), and whether VMs may start on the node. */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
   /** The NodeEvacuation that cordoned the node, by its annotation. */
   readonly cordonedBy?: string;
@@ -121,7 +121,7 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   /** The owner forbids migrations that slow or pause the guest. */
   readonly isGentle?: boolean;
   readonly evacuationLabel?: string;
-  /** The label `lifeboat.dev/shield`, and how long the guest may take to shut down. */
+  /** The value of the VMI's label `lifeboat.dev/shield`. */
   readonly shield?: string;
   readonly graceSeconds?: number;
   /** Whether the maps exist: a JSON patch cannot add a key to a missing map. */

@@ -27,7 +27,7 @@ export class ClusterError extends Error {
 }
 
 /**
- * Returns whether the API server will refuse the same request again. A refused token is not lasting, because tokens are
+ * Returns whether the API server would refuse the request again. False for a refused token, because tokens are
  * replaced.
  */
 export function isLasting(failure: Failure): boolean {

@@ -34,7 +34,6 @@ export interface GuestAsks {
 /** Conditions of a VMI which say that a hotplug is in progress. */
 export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 
-/** Facts of a VMI that decide its next launcher pod. */
 export interface GuestFacts {
   /** The requirements from which KubeVirt renders the VMI's next launcher pod. */
   readonly asks: GuestAsks;

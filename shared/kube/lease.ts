@@ -1,4 +1,4 @@
-/** A Lease, which one holder has at a time: takes it, renews it and gives it back. */
+/** Takes, renews and gives back a Lease, which one holder has at a time. */
 import type { NamespacedName } from "./facts.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL } from "./names.ts";
 import { type Client, meaningOf } from "./client.ts";
@@ -6,7 +6,6 @@ import type { LeaseFacts } from "./schemas/lease.ts";
 
 /**
  * Returns whether the holder still has the Lease. `longest`: the duration in seconds, used if the Lease contains none.
- * A time far in the future is ignored, because Lifeboat did not write it.
  */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
@@ -21,7 +20,7 @@ export interface Holding {
   readonly holder: string;
   readonly seconds: number;
   readonly now: Date;
-  /** Renews the Lease: the time at which the holder took the Lease stays. */
+  /** Renews the Lease, and keeps its time of acquisition. */
   readonly renewal?: boolean;
 }
 

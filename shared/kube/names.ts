@@ -129,9 +129,8 @@ export const DESCHEDULER_KEY = "policy.yaml";
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * On the Lease of descheduling: one annotation for each remembered pod UID, and the number of requested evacuations. A
- * pod's annotation contains the time at which its evacuation was requested, or at which the pod got both annotations of
- * the descheduler (RFC 3339).
+ * On the Lease of descheduling: two kinds of annotations for each remembered pod UID (times in RFC 3339), and the
+ * number of requested evacuations.
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

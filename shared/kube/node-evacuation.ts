@@ -63,7 +63,7 @@ export type NodeEvacuationStatus = Read<Omit<NodeStatusRead, "conditions">> & {
   readonly conditions: readonly NodeCondition[];
 };
 
-/** The longest texts and lists that Lifeboat writes. The CRD allows them. */
+/** The longest texts and lists that Lifeboat writes. */
 export const NODE_EVACUATION_BOUNDS = {
   "status.message": 2048,
   "status.conditions": NODE_CONDITIONS.length,

@@ -41,7 +41,7 @@ export function isObjectKey({ namespace, name }: NamespacedName): boolean {
   return isObjectName(name) && (namespace === "" || isObjectName(namespace));
 }
 
-/** Returns whether a namespaced object with this key can exist. Any other key must be in no path and no selector. */
+/** Returns whether a namespaced object with this key can exist. A request must contain no other key. */
 export function isVmiKey(key: NamespacedName): boolean {
   return key.namespace !== "" && isObjectKey(key);
 }
@@ -181,12 +181,12 @@ export function hash8(text: string): string {
   return hash.toString(16).padStart(8, "0");
 }
 
-/** Returns a property of the object itself, and no inherited one: `constructor` is a valid label key. */
+/** Returns an own property, never an inherited one: `constructor` is a valid label key. */
 export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Returns whether a selector matches: an empty one always, an absent one or one with an unknown operator never. */
+/** Returns whether a selector matches. An empty selector matches all labels, an absent selector none. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const { matchLabels, matchExpressions } = selector;

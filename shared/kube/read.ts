@@ -14,7 +14,7 @@ export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
  * Parses an answer. `name`: the name of the requested object. An unreadable answer without this name may come from a
- * proxy, so that a later answer may be right.
+ * proxy.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,
@@ -47,7 +47,6 @@ export async function getObject<S extends z.ZodMiniType>(
   send: Send,
   { resource, key, schema, expect = [] }: Sought<S>,
 ): Promise<z.output<S> | undefined> {
-  // Every API server serves `version`.
   const isAlwaysThere = resource === "version";
   if (!isAlwaysThere && !isObjectKey(key)) return undefined;
   const path = object(resource, key);
@@ -74,7 +73,7 @@ export interface ListOptions<S extends z.ZodMiniType> {
   readonly onOddItem: OnOddItem;
 }
 
-/** How much of the memory limit a page should use, as a share, if its items are as large as those of the last page. */
+/** The share of the memory limit that a page should use, if item sizes stay the same. */
 const FILLED = 0.6;
 
 function nextLimit(items: number, { bytes, limit }: PageRead): number {

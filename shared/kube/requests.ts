@@ -40,10 +40,7 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
   return cluster.list("evacuations", ACTIVE_EVACUATIONS);
 }
 
-/**
- * Phases of Evacuations that the list below leaves out. Most of these Evacuations are of moved VMs; the full scan
- * cleans up after them.
- */
+/** Phases of Evacuations that `unfinishedEvacuations` leaves out. */
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
 /**
@@ -59,7 +56,7 @@ export function readVmisOn(node: string, cluster: Client, onOdd?: () => void): P
   return cluster.list("virtualmachineinstances", { ...selectVmisOn(node), ...(onOdd && { onOdd }) });
 }
 
-/** Lists VMIs that were handed over to a running target pod. The target's virt-handler removes the label in the end. */
+/** Lists VMIs whose guests were handed over to a running target pod. */
 export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
   return (await cluster.list("virtualmachineinstances", MIGRATING_VMIS)).filter(({ isMigrating }) => isMigrating);
 }
@@ -106,7 +103,6 @@ export async function observeSubject(
 ): Promise<NamedVmi & { readonly pod?: PodFacts }> {
   const guess = guessVmiName(key.name);
   const guessed = observeIfNamed({ namespace: key.namespace, name: guess }, cluster, listing);
-  // If the pod turns out to be another VMI's, the guessed reads are not used, and their failures do not matter.
   guessed.catch(() => undefined);
   const pod = await reading;
   if (pod === undefined) return { evacuations: [] };
@@ -179,14 +175,10 @@ export async function requestEviction(
     metadata: { namespace, name, annotations },
     deleteOptions: { preconditions: { uid }, gracePeriodSeconds },
   };
-  // The eviction request is a dry run, not only the deletion inside it, so that each webhook sees a dry run.
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 
-/**
- * Returns an empty list if the cluster does not serve the kind: a drain can also be forecast without Lifeboat. A served
- * kind never gives a 404 to a list.
- */
+/** Returns an empty list if the cluster does not serve the kind: a drain can also be forecast without Lifeboat. */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
   throw error;

@@ -14,7 +14,6 @@ export const API_GROUP = "lifeboat.dev/v1alpha1";
 const CORE = "/api/v1";
 const KUBEVIRT = "/apis/kubevirt.io/v1";
 const AUTHORIZATION = "/apis/authorization.k8s.io/v1";
-/** The schema for a kind that each reader parses by a schema of its own. */
 const OWN_VIEW = z.unknown();
 
 export const RESOURCES = {
@@ -51,5 +50,4 @@ export const RESOURCES = {
 export type Resource = keyof typeof RESOURCES;
 export type FactsOf<R extends Resource> = z.output<(typeof RESOURCES)[R]["facts"]>;
 
-/** The same table in a form for a resource that is only known at run time. */
 export const SCHEMAS: { readonly [R in Resource]: { readonly facts: z.ZodMiniType<FactsOf<R>> } } = RESOURCES;

@@ -60,7 +60,6 @@ export interface NodeRow {
   readonly message?: string | undefined;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
-  /** When it was in service again. */
   readonly returnTime?: string | undefined;
   readonly virtualMachines?: VmCounts | undefined;
 }
@@ -80,7 +79,7 @@ export interface RollingMaintenanceStatus {
   readonly nodes: readonly NodeRow[];
 }
 
-/** The longest texts and lists that Lifeboat writes. The CRD allows them. */
+/** The longest texts and lists that Lifeboat writes. */
 export const ROLLING_BOUNDS = {
   "status.message": 2048,
   "status.forecast": 1024,

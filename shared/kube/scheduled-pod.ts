@@ -21,7 +21,7 @@ export interface NodeRequirement {
   readonly values: readonly string[];
 }
 
-/** Requirements on labels and on fields (`metadata.name` only) are ANDed; a term without any matches nothing. */
+/** Requirements (on fields: only `metadata.name`) are ANDed; a term without requirements matches nothing. */
 export interface NodeSelectorTerm {
   readonly matchExpressions: readonly NodeRequirement[];
   readonly matchFields: readonly NodeRequirement[];

@@ -32,10 +32,7 @@ export interface ApiAnswer {
 
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
-/**
- * The maximum size of an answer, which briefly takes four times its length of an isolate's 128 MB. Objects are smaller:
- * etcd accepts 1.5 MB, and JSON may write each byte as six (`\u0001`).
- */
+/** The maximum size of an answer in bytes. An answer briefly takes four times its size in an isolate's 128 MB. */
 export const LARGEST_ANSWER_BYTES = 10 * 1024 * 1024;
 
 export type Hold = () => Held;
@@ -58,7 +55,6 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   const label = `${request.method} ${request.path}`;
   const { status, text, bytes } = await exchange(endpoint, request, signal, held);
   if (text === undefined) throw new ClusterError({ reason: "TooLarge", request: label });
-  // For a kind that the API server does not serve at all, the answer is plain text and no Status.
   if (status >= 300 && (!request.expect?.includes(status) || text === NOT_SERVED)) {
     throw new ClusterError({ reason: "Refused", code: status, request: label });
   }
@@ -200,7 +196,7 @@ export class MemoryBudget {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
-  /** Opens a reservation of memory for the work after the answer to a review: at most one for each review. */
+  /** Opens a reservation of memory for the work after the answer to a review. */
   open(now: Date): Held {
     return this.#open(now, MOST_BYTES);
   }

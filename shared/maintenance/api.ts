@@ -7,7 +7,7 @@ import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
-/** Returns a NodeEvacuation for a person, which Lifeboat deletes some time after its end. */
+/** Returns a NodeEvacuation, which Lifeboat deletes some time after its end. */
 export function newNodeEvacuation(node: string, now: Date, spec: object) {
   const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
   const metadata = { name, labels: MANAGED };
@@ -22,7 +22,7 @@ const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
-/** Returns a RollingMaintenance of several nodes, which Lifeboat deletes some time after its end. */
+/** Returns a RollingMaintenance, which Lifeboat deletes some time after its end. */
 export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
   const name = derivedName(
     "",

@@ -27,7 +27,7 @@ export function aheadOf(
   });
 }
 
-/** Returns the options of `kubectl drain` without `--force`. */
+/** Returns the drain's options, without `force`. */
 export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
   const deleteEmptyDirData = otherPods === "EvictWithLocalData";
   return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };

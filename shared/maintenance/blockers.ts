@@ -72,7 +72,6 @@ function podBlocker(subject: Subject, w: NodeWorld): NodeBlocker | undefined {
   return isRefused && !pod.deleting ? refusedEviction(pod, ne) : undefined;
 }
 
-/** A pod's owner says how long it may take to end: a year is possible. */
 const LONG_SECONDS = 3600;
 
 /** Returns why a terminating pod may stay on the node for longer than a person would wait. */
@@ -148,7 +147,6 @@ export function isSettled(
   w: NodeWorld,
 ): boolean {
   const late = overdue(w).length;
-  // A VM that should restart next waits until the late VM has started.
   const others = late > 0 ? views.filter(({ fate }) => fate !== "ShutsDown") : views;
   const isBusy = counts.moving > late || !isCalm(others);
   const isOver = ({ reason, since }: NodeBlocker) =>

@@ -96,7 +96,6 @@ const ASKED = {
 } as const;
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
-  // A VM whose owner delays it leaves later.
   if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
   if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
   return blocker?.message ?? MESSAGES.isMoving;

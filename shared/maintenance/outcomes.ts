@@ -69,7 +69,6 @@ function weightOf({ outcome, reason }: VmOutcome): number {
 /** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   const { outcomes } = w.ne.status;
-  // The list in the status is incomplete only if it has its maximum length.
   const all = outcomes.length < BOUNDS["status.outcomes"] ? outcomes : [...outcomes, ...unlisted(w)];
   return each(all, (one) => {
     const own = lastOf(one, w);
@@ -178,7 +177,7 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
   return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
 }
 
-/** Counts VMs. The list is limited, but the total never decreases. */
+/** Counts VMs. The total never decreases. */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));

@@ -110,12 +110,12 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
   return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
 }
 
-/** The most other draining nodes to read. Each is read in full. */
+/** The maximum number of other draining nodes to read. */
 const MOST_AHEAD = 5;
 
 /**
- * Returns the facts of the preflight after the VMs of nodes that are drained first have been placed. Returns undefined
- * if there is no such node.
+ * Returns the preflight's facts, with the VMs of nodes that drain earlier already placed. Undefined: there is no such
+ * node.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

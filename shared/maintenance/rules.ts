@@ -160,8 +160,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  // The old blockers are removed, because the party that uncordoned the node may have changed the causes of the
-  // blockers. Stopped VMs start.
+  // The old blockers are removed, because their causes may have changed. Stopped VMs start.
   const first = [...disowned(w), ...starts(w)];
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }

@@ -1,4 +1,4 @@
-/** Decides which VMs leave the node next: moves start while places are free, and due restarts and stops start. */
+/** Decides which VMs leave the node next, by a move, a restart or a stop. */
 import type { Action } from "../kube/action.ts";
 import { each, takeInOrder, together } from "../facts/facts.ts";
 import { evacuationsOf } from "../facts/questions.ts";
@@ -13,7 +13,6 @@ import { heldByBlocked, heldByOwner, placesFree, type VmView } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
 export interface Turns {
-  /** The VMs of the node. A VM whose turn has come has a blocker if its owner delays it. */
   readonly views: readonly VmView[];
   readonly starts: readonly Action[];
 }
@@ -28,7 +27,7 @@ export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
 }
 
 /**
- * Starts moves while places are free. Skips a VM whose owner delays it, and a VM whose Evacuation for another party is
+ * Starts moves while places are free. Skips a VM that its owner delays, or whose Evacuation by another party is
  * Blocked.
  */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
@@ -46,10 +45,7 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
-/**
- * Returns the blocker of an unmarked VM whose Evacuation for another party is Blocked. The VM would never free its
- * place.
- */
+/** Returns the view of a VM whose active Evacuation is Blocked, so that the VM takes no place for moves. */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
   return active?.status.phase === "Blocked" ? heldByBlocked(vmi, active) : undefined;

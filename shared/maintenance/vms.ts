@@ -66,7 +66,6 @@ function isOf(e: EvacuationFacts, { namespace, name }: NamespacedName): boolean 
   return e.namespace === namespace && e.spec.vmiName === name;
 }
 
-/** Seconds after which a shutdown is overdue: most guests need less time. */
 export const OVERDUE_SECONDS = 300;
 
 function onItsWay(vmi: VmiFacts, e: EvacuationFacts, { now }: NodeWorld): VmView {
@@ -81,7 +80,7 @@ export function heldByBlocked(vmi: VmiFacts, { status: { reason = "", message = 
   return blocked(vmi, reason, message, remedyOfBlocked(reason));
 }
 
-/** The limit of restarts after failed migrations: a common cause must not reboot every VM of a node. */
+/** The maximum number of VMs that one NodeEvacuation restarts after failed migrations. */
 const MOST_FOR_FAILURES = 2;
 
 function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {

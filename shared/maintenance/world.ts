@@ -11,7 +11,7 @@ import { type Deciding, secondsUntil } from "../settings/time.ts";
 /** A NodeEvacuation, and the facts on which its rules decide. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** Whether a tick or a full scan, and not an event, causes this decision. Expensive facts are then judged again. */
+  /** Whether a tick or a full scan causes this decision. An event alone does not recheck expensive facts. */
   readonly isThorough: boolean;
 }
 
@@ -19,9 +19,8 @@ export interface NodeNext {
   readonly phase: NodeEvacuationPhase;
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /** Actions that are carried out, in any order, before the status is written: the status says that they are done. */
+  /** Actions to complete, in any order, before the status reports them as done. */
   readonly first?: readonly Action[];
-  /** Chains of actions that depend neither on each other nor on the status. */
   readonly chains?: readonly (readonly Action[])[];
   /** Another reconcile should follow at once. */
   readonly again?: boolean;

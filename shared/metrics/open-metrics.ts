@@ -5,7 +5,7 @@ export const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charse
 export type MetricType = "counter" | "gauge" | "info";
 
 export interface Family {
-  /** The name without the suffix of its samples. It ends with `_<unit>` if it has a unit. */
+  /** The name of the metric. A metric with a unit ends with `_<unit>`. */
   readonly name: string;
   readonly type: MetricType;
   readonly unit: string;

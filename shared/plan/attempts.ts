@@ -143,8 +143,8 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
 }
 
 /**
- * KubeVirt waits 5 minutes for a target pod to get a node, and 15 minutes for a pod that has one. So a wait of more
- * than 14 minutes means that the pod had a node. Upstream: `handlePendingPodTimeout`.
+ * KubeVirt waits 5 minutes for an unscheduled target pod, and 15 minutes for a scheduled one. A wait of over 14 minutes
+ * shows a scheduled pod. Upstream: `handlePendingPodTimeout`.
  */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 
@@ -173,10 +173,7 @@ function sourceImageOf(migration: PlanMigration, vmi: PlanVmi, history: PlanHist
  */
 const KEPT_MIGRATIONS = 5;
 
-/**
- * Returns when KubeVirt created the source pod: during an earlier migration of the VM, or at the VM's start. Returns
- * undefined if the time is unknown.
- */
+/** Returns when KubeVirt created the source pod of a migration, or undefined if the time is unknown. */
 function bornAt(
   { sourcePod, createdAt }: PlanMigration,
   vmi: PlanVmi,

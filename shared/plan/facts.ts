@@ -69,7 +69,7 @@ export interface VmKind {
 export const ORDERS = ["given", "planned"] as const;
 
 export interface PlanOptions {
-  /** The nodes to drain. Unless the plan finds the order, the nodes are drained in this order. */
+  /** The nodes to drain, in this order if `order` is not `planned`. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
   /** How many nodes are drained at a time. */
@@ -102,10 +102,7 @@ export interface NodePlan {
   readonly shutdowns: number;
   /** Guests that do not end, because something else blocks the node. */
   readonly waiting: number;
-  /**
-   * Seconds from the start of the maintenance, from the 10th to the 90th percentile. A node with its own start time
-   * starts no earlier.
-   */
+  /** Seconds from the start of the maintenance, as the 10th and the 90th percentile. */
   readonly starts: Range;
   readonly ends: Range;
   /** Whether the node is drained in time, in nine of ten cases. Absent: no end was given. */
@@ -118,7 +115,6 @@ export interface NodePlan {
   readonly failing: number;
   /** The resources that are missing for its VMs. */
   readonly shortage?: string;
-  /** The node after whose maintenance this node would have room. */
   readonly roomAfter?: string;
   /** `namespace/name` of VMs that leave only if kube-scheduler makes certain choices. */
   readonly unsure: readonly string[];

@@ -46,8 +46,7 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
 }
 
 /**
- * Returns whether the verdict is Unknown only because the person who plans may not read everything. Lifeboat itself may
- * read more.
+ * Returns whether the verdict is Unknown because facts could not be read. Lifeboat itself may have more permissions.
  */
 export function isUnjudged({ verdict }: Preflight, { unread }: Pick<PreflightFacts, "unread">): boolean {
   return verdict === "Unknown" && unread.length > 0;
@@ -87,15 +86,12 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
   } satisfies PreflightFacts;
 }
 
-/**
- * Returns the facts at the time of the node's drain. This time decides whether an owner still keeps a VM on the node.
- */
+/** Returns the facts for judging the node's drain at `options.at`. */
 function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
   const ne = nodeEvacuationOf(facts.node.name, options);
   return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };
 }
 
-/** Answers the forecast's questions from the facts of the plan, which are complete. */
 function factsOn({ node, otherNodes, evacuations }: PreflightFacts, vms: PlanFacts["vms"]): Facts {
   return factsFrom(({ kind, key }) => {
     switch (resourceOf(kind)) {

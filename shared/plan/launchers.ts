@@ -11,10 +11,7 @@ export interface Run {
   readonly to: number;
 }
 
-/**
- * Returns the periods, the oldest first. KubeVirt creates every pod with the image that it uses at the time. If no pod
- * with another image was created between two pods, it used their image all the time.
- */
+/** Returns the periods, the oldest first. Two successive pods with the same image belong to one period. */
 export function runsOf(launchers: readonly PlanPod[]): readonly Run[] {
   const runs: Run[] = [];
   for (const { image, createdAt } of launchers.toSorted((a, b) => a.createdAt - b.createdAt)) {

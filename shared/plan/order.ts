@@ -20,8 +20,8 @@ export interface Ordered {
 const FEW_MOVES = 1.05;
 
 /**
- * Returns the best of a few orders: as given, the emptiest nodes first, or the fullest first. In each order, a node
- * without room waits for its turn.
+ * Returns the best of at most three orders: as given, the emptiest nodes first, and the fullest first. In each order,
+ * nodes without room move back.
  */
 export function plannedOrder(nodes: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
   const taken = new Map(nodes.map((name) => [name, memoryOfVms(name, start)]));

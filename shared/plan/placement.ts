@@ -13,10 +13,7 @@ import type { PlanFacts } from "./facts.ts";
 export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
-  /**
-   * The same pods, with the room on each node. The object is changed in place, because a copy for each step would take
-   * most of the time and memory.
-   */
+  /** The same pods as in `podsOn`, with the room on each node. Changed in place, because copies would be slow. */
   readonly present: PresentPods;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
   /** Unfinished migrations. */
@@ -94,7 +91,6 @@ export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Jud
   return { ...placed, pending: [...placed.pending, ...later] };
 }
 
-/** Returns a guest's size, by which Lifeboat orders the guests that end. They end after the other pods have left. */
 function sizeOf(pod: PreflightPod, { vmis }: Placement): number {
   return vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }))?.guestMemory ?? -1;
 }

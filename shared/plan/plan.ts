@@ -25,7 +25,7 @@ export interface Plan {
   readonly takes: Range;
   readonly basis: string;
   readonly evidence: Evidence;
-  /** Nodes that have room in no order. Absent: every node has room in the person's order. */
+  /** Nodes that have no room in any order. Absent: every node has room. */
   readonly stuck?: readonly string[];
   /** Lists that could not be read, and the questions that stay open without them. */
   readonly unread: readonly string[];
@@ -225,7 +225,7 @@ function failingText(vm: string, own: VmClass | undefined): string {
   return PLAN_MESSAGES.failing(vm, times, reason);
 }
 
-/** Returns the node after which this node has room, in the better order. */
+/** Returns the node that the better order drains before this node. */
 function roomAfter(node: string, { better }: Seen): { readonly roomAfter?: string } {
   if (better === undefined || better.stuck.includes(node)) return {};
   const before = better.nodes[better.nodes.indexOf(node) - 1];

@@ -1,6 +1,6 @@
 /**
- * Reasons not to power off a drained node: pods that stay with their volumes, volumes that no pod uses and that are
- * attached even so, and storage engines that protect a last replica.
+ * Reasons not to power off a drained node: staying pods with volumes, attached volumes without a pod, and storage
+ * engines that protect a last replica.
  */
 import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { unclaimedOn } from "../maintenance/detaching.ts";
@@ -21,8 +21,8 @@ export function powerOffObstacles(
 }
 
 /**
- * Names attached volumes that no pod of the node uses now, so that no pod's end detaches them. Pods that come from
- * other nodes are ignored, because they bring their own attachments.
+ * Names volumes that are attached to the node, but that no pod on the node uses. Pods that come from other nodes are
+ * ignored.
  */
 function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "attached">): readonly string[] {
   if (attached === undefined) return [];

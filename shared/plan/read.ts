@@ -19,7 +19,7 @@ export async function observePlan(
   const [drains, afterwards] = [newReads(say), newReads(say)];
   const { read, optional } = drains;
   const orNone = async <T>(kind: Optional, list: List<T>) => (await optional(kind, list)) ?? [];
-  // Attachments are read before the pods: the attachment of a pod that starts in between would seem to be unused.
+  // Attachments are read before the pods, so that no attachment belongs to an unlisted pod.
   const attachments = await afterwards.optional("volumeattachments", (onOdd) =>
     cluster.list("volumeattachments", { onOdd }).catch(noneUnlessServed),
   );

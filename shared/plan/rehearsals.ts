@@ -17,16 +17,12 @@ export interface Doubt {
   readonly reasons: readonly string[];
   /** `namespace/name` of VMs that leave in some rehearsals and not in others. */
   readonly unsure: readonly string[];
-  /**
-   * `namespace/name` of VMs that may end on this node, too: their guests end on an earlier node, and kube-scheduler may
-   * start them on this one.
-   */
+  /** `namespace/name` of VMs that may end on this node after ending on an earlier one. */
   readonly mayEnd: readonly string[];
   /** The drain starts in no rehearsal. */
   readonly isRefused: boolean;
 }
 
-/** The part of a step by which rehearsals are compared. */
 interface Outcome extends Pick<Step, "node" | "isRefused"> {
   readonly verdict: NodeVerdict;
   /** VMs and pods without room. */
@@ -43,7 +39,6 @@ export function rehearsed(
   options: PlanOptions,
   given: Given,
 ): readonly Doubt[] {
-  // Keeps only outcomes: the steps of all rehearsals would take most of the plan's memory.
   const others = waysOf(options, given).map(([way, shift]) =>
     Array.from(stepsOf(options.nodes, start, { ...options, shift }, way), outcomeOf),
   );

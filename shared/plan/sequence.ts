@@ -13,10 +13,7 @@ export interface Step extends NodeJudged {
   readonly wave: number;
 }
 
-/**
- * Yields the steps of a sequence, without missing nodes. `shift`: the size of a smaller first wave; 0: the first wave
- * is not smaller.
- */
+/** Yields the steps of a sequence, without missing nodes. `shift`: the size of a smaller first wave, or 0 for none. */
 export function* stepsOf(
   nodes: readonly string[],
   start: Placement,

@@ -137,7 +137,6 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, one) => total + one, 0);
 }
 
-/** Rates without a finished migration: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
 const UNMEASURED = { fast: 1.25e9, slow: 64 * 1024 ** 2 } as const;
 /** Seconds to start the target pod and to end the source. */
 const AROUND = [4, 25] as const;

@@ -29,7 +29,7 @@ export interface Board {
   readonly filled: Map<string, Filled>;
   /** The pods at the start, by their UIDs. */
   readonly before: ReadonlyMap<string, NeighbourPod>;
-  /** Pods that have come since. Undefined: the pod has left. */
+  /** Pods added later. Undefined: the pod has left. */
   readonly since: Map<string, NeighbourPod | undefined>;
   readonly directory: Directory;
 }

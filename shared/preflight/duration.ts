@@ -32,10 +32,7 @@ export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | u
 
 const NEWEST = 50;
 
-/**
- * Returns the newest migration of each VM. The memory of a VM elsewhere is unknown: the average of the moving VMs is
- * used.
- */
+/** Returns the newest migration of each VM. If a VM's memory is unknown, the average of the moving VMs is used. */
 export function seenIn(
   moving: readonly VmiFacts[],
   { vmis, finished }: Pick<Timed, "vmis" | "finished">,
@@ -58,7 +55,6 @@ export function seenIn(
 const START_SECONDS = 3;
 /** The range of an estimate, as factors of the likely duration. */
 const RANGE = { least: 2 / 3, most: 4 / 3 };
-/** `kubectl drain` asks again every five seconds. */
 const POLL_SECONDS = 5;
 
 function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[], atOnce: number) {
@@ -103,7 +99,6 @@ export function span(times: readonly number[], atOnce: number): number {
   return Math.max(0, ...places);
 }
 
-/** Rates if no migration of this cluster is known: 10 Gbit/s, and the 64 MiB/s that KubeVirt documents as a limit. */
 const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
 
 /**

@@ -39,7 +39,7 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   readonly unchecked: readonly string[];
 }
 
-/** A PersistentVolume that only some nodes reach, by its bound claim. */
+/** The bound claim of a PersistentVolume that only some nodes reach. */
 export interface Volume {
   readonly namespace: string;
   readonly claim: string;
@@ -151,10 +151,7 @@ export interface PodVerdict {
   readonly message: string;
   /** Who can change the outcome, and how. */
   readonly remedy?: string;
-  /**
-   * The room for the next pod. Only for VMs that move, and for pods whose budget waits for a replacement that has no
-   * node yet.
-   */
+  /** The room for the next pod, for VMs that move and pods with a pending replacement. */
   readonly room?: RoomFound;
 }
 

@@ -140,8 +140,8 @@ export interface Neighbour {
 type WithTerms = Omit<Neighbour, "nodeName">;
 
 /**
- * Returns a test for nodes that a term of the pod, or of a pod in `there`, excludes. `there`: pods that have not ended.
- * `labelsOf`: the labels of their nodes.
+ * Returns a test for nodes that anti-affinity excludes for the pod. `there`: pods that have not ended. `labelsOf`: the
+ * labels of their nodes.
  */
 export function repelling(
   pod: WithTerms,

@@ -26,7 +26,7 @@ interface Rendered {
 }
 
 const [KIB, MIB] = [1024, 1024 ** 2];
-/** The overhead that depends on the guest: guest memory / 512 for page tables, and memory for each virtual CPU. */
+/** KubeVirt's overhead is guest memory / 512 for page tables, plus memory for each virtual CPU. */
 const GUEST_PER_OVERHEAD = 512;
 const OVERHEAD_PER_VCPU = 8 * MIB;
 

@@ -56,7 +56,6 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   return left && { reason: "LeftOver", message: MESSAGES.secondLauncher(left) };
 }
 
-/** The source pod of a migration ends some moments after the VM has moved. */
 const MOMENTS_SECONDS = 60;
 
 /** Returns whether a launcher pod on another node than its VM is neither source nor target of a migration. */
@@ -80,7 +79,7 @@ function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | unde
   return message === undefined ? undefined : { reason: "BoundToNode", message };
 }
 
-/** Returns why no other node may take the VM, even with free room: its own node selector and affinity. */
+/** Returns why the VM's node selector and affinity exclude all other nodes, or undefined. */
 export function boundBecause(
   { nodeSelector, required }: GuestAsks,
   otherNodes: readonly Pick<FitNode, "name" | "labels">[],

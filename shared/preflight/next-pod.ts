@@ -47,8 +47,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory" | "hotplugs">;
 
 /**
- * Renders the target of a migration off `source`. The caller excludes the nodes of the VM's other launcher pods, as
- * KubeVirt does.
+ * Renders the target pod of a migration. `source`: the VM's node. The caller excludes nodes of the VM's other launcher
+ * pods.
  */
 export function renderTarget<P extends LauncherPod>(
   pod: P,
@@ -137,15 +137,15 @@ interface From {
   /** KubeVirt rendered the present pod from these requirements. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
-  /** Returns whether the next pod selects this label again. `key`: a KubeVirt label that the present pod selects. */
+  /** Returns whether the next pod also selects the KubeVirt label `key` of the present pod. */
   readonly isOwn: (key: string) => boolean;
 }
 
 type Asking = Pick<LauncherPod, "requests" | "limits" | "placement" | "tolerations" | "antiAffinity">;
 
 /**
- * Requirements of one kind: the most that KubeVirt may render. If uncertain, `least` has the least requirements, and
- * `field` names the deciding field.
+ * Requirements of one kind. `most`: the highest that KubeVirt may render. `least`: the lowest, if `field` makes them
+ * uncertain.
  */
 interface Part {
   readonly most: Partial<Asking>;
@@ -170,7 +170,7 @@ function withAll<P extends LauncherPod>(pod: P, parts: readonly Partial<Launcher
   return parts.reduce<P>((one, part) => ({ ...one, ...part }), pod);
 }
 
-/** Returns the unchecked fields that the VMI's spec does not decide: the next pod keeps them. */
+/** Returns the unchecked fields that the next pod takes over from the present pod. */
 function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }

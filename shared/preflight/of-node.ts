@@ -1,8 +1,6 @@
 /**
- * The facts of a preflight about a node to drain: its pods with their VMs, and the room on other nodes. The node is
- * read in full. Pods on other nodes are kept only as far as they decide about room. Two kinds of requests grow with the
- * node: lists of migrations for each namespace whose VMs are moving (several, if the names are too long for one URL),
- * and a read of each VMI that is missing in the list although its launcher pod is on the node.
+ * The facts of a preflight about a node to drain: its pods with their VMs, and the room on other nodes. The number of
+ * requests grows with namespaces of moving VMs, and with VMIs missing in the list.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
@@ -19,7 +17,6 @@ import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.
 import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { NEIGHBOUR_PODS, PREFLIGHT_PODS, QUOTAS, VOLUMES } from "./views.ts";
 
-/** Facts beyond the node's own pods. A drain reads repeatedly only the other facts (`PodsOfNode`). */
 type Elsewhere =
   "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
 type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
@@ -35,7 +32,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     () => ask.migratingVmis(facts),
   );
   const node = nodes.find((one) => one.name === name);
-  // `list` fails if a node cannot be parsed: that node may be the missing one.
+  // `list` fails if any node, perhaps this one, cannot be parsed.
   if (node === undefined) return facts.list(ROOMY_NODES) && undefined;
   const hasVms = here.vmis.length > 0;
   const [volumes, leaving, finished, rollout] = together(
@@ -97,7 +94,6 @@ function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
   return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
 }
 
-/** Returns the list. If the read fails, returns an empty list, with its name in `unread`. */
 function unlessUnread<T>(what: string, list: () => Readable<T>): Listed<T> {
   return unlessFailed(
     () => listed(what, list()),
@@ -139,8 +135,8 @@ function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[]
 }
 
 /**
- * Returns VMIs on the node, and VMIs that are missing there although their launcher pods are on it. A launcher pod
- * whose VMI cannot be parsed is left out: nothing is known of its guest.
+ * Returns VMIs on the node, and VMIs whose launcher pods are on the node. Launcher pods whose VMI cannot be parsed are
+ * left out.
  */
 function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
   const known = new Set(here.map(keyOf));

@@ -169,8 +169,8 @@ function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): Roo
 }
 
 /**
- * Returns the facts that decide where the pod fits. The drained node is cordoned by then. A hotplugged volume belongs
- * to the hotplug pod, which leaves with the VM.
+ * Returns the facts that decide where the pod fits. The drained node counts as cordoned, and a hotplug pod's claims
+ * count for its VM.
  */
 function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
@@ -181,10 +181,7 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/**
- * Returns pods that anti-affinity may keep apart from this pod. Launcher pods of the same VM are ignored: a migration
- * starts only if they leave.
- */
+/** Returns pods that anti-affinity may keep apart from this pod, without launcher pods of the same VM. */
 function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
   const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];

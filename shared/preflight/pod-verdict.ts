@@ -160,7 +160,7 @@ function ownMigration(vmi: VmiFacts | undefined, { migrations }: PreflightFacts)
 
 const OF_CONTROLLER = is("Blocked", "External", MESSAGES.external);
 
-/** Returns the fate of a VM whose eviction is refused for now. Returns undefined if it moves. */
+/** Returns the outcome of a VM whose eviction is refused for now. Undefined: the VM moves. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
   const strategy = strategyOf(vmi, settings);
   switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {

@@ -149,7 +149,7 @@ export interface VmProgress {
 
 /** VMs that leave a node or have left it. */
 export interface Departures {
-  /** Evacuations of VMs that have left since this drain started, newest first, while Evacuations are kept. */
+  /** Evacuations of VMs that have left since this drain started, newest first. */
   readonly gone: readonly EvacuationFacts[];
   /** Active Evacuations of VMs on the node. */
   readonly active: readonly EvacuationFacts[];
@@ -236,7 +236,7 @@ function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: rea
   return active.length === 0 ? 0 : Math.min(...active.map(({ createdAt }) => createdAt));
 }
 
-/** Returns whether a VM that is not on the node left by this Evacuation, which may not be reconciled yet. */
+/** Returns whether an Evacuation of a VM that is gone from the node is active or has succeeded. */
 function hasLeft(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || ["Moved", "Restarted", "Stopped", "Gone"].includes(evacuation.status.phase ?? "");
 }

@@ -24,7 +24,6 @@ interface QuotaController {
 const HARVESTER = "harvesterhci.io/";
 const HARVESTER_NODE = `${HARVESTER}managed`;
 const HARVESTER_SKIPS = `${HARVESTER}skipResourceQuotaAutoScaling`;
-/** Rancher sets this annotation, also without Harvester. */
 const RANCHER_DEFAULT = "resourcequota.management.cattle.io/default-resource-quota";
 const AAQ = "aaq.kubevirt.io";
 

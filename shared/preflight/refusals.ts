@@ -83,7 +83,6 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   if (quotas.length === 0 || targeted.some(({ vmiName }) => vmiName === vmiNameOf(pod))) return { unknown: [] };
   const hotplug = w.pods.filter((one) => isHere(one) && launcherOfHotplug(one)?.uid === pod.uid);
   const added = usageOf([pod, ...hotplug]);
-  // When a VM has arrived, its source pod ends and releases its quota.
   const isMoving =
     targeted.length > 0 || [...w.vmis, ...w.migratingElsewhere].some((vmi) => isHere(vmi) && vmi.isMigrating);
   const isEnding = w.pods.some((one) => isHere(one) && one !== pod && isEnded(one, w));
@@ -94,7 +93,6 @@ export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
   return { ...(refusal !== undefined && { refusal }), unknown: found.flatMap((one) => one.unknown) };
 }
 
-/** Returns whether the eviction ends the pod. Its replacement is unknown. */
 function isEnded(pod: PodFacts, { vmis, settings }: World): boolean {
   if (!isOfLiveVm(pod))
     return !isFinal(pod) && pod.owners.some(({ controller, kind }) => controller && kind !== "DaemonSet");
@@ -126,7 +124,7 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
 }
 
 interface Around {
-  /** Why the quota may soon have more left. Undefined: no reason is known. */
+  /** Why more quota may soon be free. Undefined: unknown. */
   readonly why: string | undefined;
   readonly nodes: readonly FitNode[];
 }
@@ -134,7 +132,6 @@ interface Around {
 function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): QuotaFinding {
   const whether = (text: string) => MESSAGES.whetherQuotaSuffices(quota, text);
   if (!quota.counted) return { unknown: [whether(MESSAGES.quotaNotCounted)] };
-  // KubeVirt may add a limit to the target pod that the source pod does not have.
   const unsaid = Object.keys(quota.hard).filter((key) => key.startsWith("limits.") && !added.has(key));
   const unknown = unsaid.map((key) => whether(MESSAGES.quotaLimitUnknown(key)));
   const shortages = shortagesOf(quota, added).map((one) => ({

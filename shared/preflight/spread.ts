@@ -96,8 +96,8 @@ export interface Crowd {
 }
 
 /**
- * Returns the groups of pods among which this pod is spread. `isDefault`: the groups follow kube-scheduler's default
- * constraints, which also score nodes without the topology label.
+ * Returns the groups of pods among which this pod is spread. `isDefault`: whether kube-scheduler's default constraints
+ * define the groups.
  */
 export function crowdsOf(pod: SpreadPod, board: Board) {
   const own = pod.placementTerms?.spread ?? [];

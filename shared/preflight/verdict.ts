@@ -124,7 +124,7 @@ function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   );
 }
 
-/** Lists pods whose budgets belong to controllers. */
+/** Lists pods that controllers' budgets hold. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));

@@ -1,7 +1,4 @@
-/**
- * Node pressure: which VMs leave a node before its kubelet ends them, by the node's condition, and which move while the
- * kubelet ends them.
- */
+/** Node pressure: selects VMs to move off a node under pressure, before the kubelet ends them or while it does. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -100,8 +97,7 @@ function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
 }
 
 /**
- * Returns whether the guest stops with the pod. The target pod of its migration may be deleted without stopping the
- * guest.
+ * Returns whether the guest runs in this pod. The target pod of a migration may be deleted without stopping the guest.
  */
 function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
   return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
@@ -112,7 +108,7 @@ interface Selecting extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
-/** KubeVirt does nothing for a VM in these phases, perhaps for long: the next VM leaves instead. */
+/** Phases in which KubeVirt does nothing for a VM: the next VM leaves instead. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**

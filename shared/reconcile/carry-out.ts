@@ -27,7 +27,7 @@ export interface Deps {
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
-  /** Nothing starts after this time. Absent: only each request has a time limit. */
+  /** The time after which no work starts. Absent: unlimited. */
   readonly until?: Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
@@ -42,9 +42,9 @@ export interface Result {
   readonly left: number;
   /** Another reconcile should follow at once: an action needs a next step, or another process was faster. */
   readonly again: boolean;
-  /** Nodes that VMs leave because of pressure: when a VM has left or cannot leave, the next one may. */
+  /** Names of nodes that VMs leave because of pressure and that may select the next VM. */
   readonly pressured: readonly string[];
-  /** Names of NodeEvacuations for which VMs leave: when a VM has left or cannot leave, the next one may. */
+  /** Names of NodeEvacuations for which VMs leave and that may select the next VM. */
   readonly nodeEvacuations: readonly string[];
   /** A VM moves, or a node is being drained: another reconcile should follow within seconds. */
   readonly isUnderWay: boolean;
@@ -81,7 +81,7 @@ interface Attempt<T> {
   readonly result: Result;
 }
 
-/** Does the work. A failed read counts as a failure, but everything else is still reconciled. */
+/** Runs `work`. A failed read counts as a failure, and does not stop the other reconciles. */
 export async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { found: await work(), result: NOTHING };

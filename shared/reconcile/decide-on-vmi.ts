@@ -40,7 +40,6 @@ export function decideOnVmi(
   const isMoving = evacuations.some((e) => isUnfinished(e) && !isShutdown(e));
   const [vmi] = together(
     () => w.facts.get("virtualmachineinstances", key),
-    // Migrations are read for every VMI in the first round, which saves a second round.
     () => (isMoving ? migrationsOf(key, w.facts) : []),
   );
   const subject: Subject = { ...w, vmi, evacuations, named };

@@ -29,8 +29,6 @@ export async function decideOnNodes(asked: SignalsAsked, observer: Observer): Pr
   const left = nodes.filter((node) => tainted.includes(node) || carriesDrainTaint(node, settings));
   const [there, leaving, launchers] = await Promise.all([
     ofEach(left, ({ name }) => readVmisOn(name, cluster)),
-    // Evacuations from nodes under pressure were read above. Evacuations from other nodes are read, because an
-    // Evacuation ends when its taint is removed.
     ofEach(
       (isGuarded ? nodes : left).filter(({ name }) => !pressured.has(name)),
       ({ name }) => readEvacuationsFrom(name, cluster),

@@ -17,7 +17,7 @@ export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
 
 type ReconcileVm = (key: NamespacedName) => Promise<Result>;
 
-/** The most rounds. When a node is done, the next node may start, which needs another round. */
+/** The maximum number of rounds. When a node is done, a next round may start another node. */
 const MOST_TURNS = 4;
 
 export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {
@@ -48,7 +48,6 @@ async function roll(deps: Deps) {
   const { done = [], failures = 0, created = [], isTurned = false } = found ?? {};
   const counted = done.map((verb) => ({ ...NOTHING, done: { [verb]: 1 } }));
   const own = { ...NOTHING, failures, isUnderWay: created.length > 0 };
-  // If RollingMaintenances cannot be listed, delivering the event again does not help: the next tick tries again.
   return {
     created: new Set(created),
     isTurned,
@@ -56,10 +55,7 @@ async function roll(deps: Deps) {
   };
 }
 
-/**
- * Sets and removes the taints by which the scheduler prefers finished nodes. The next full scan repeats what fails
- * here.
- */
+/** Sets and removes taints that steer the scheduler to finished nodes. The next full scan repeats failed changes. */
 async function steer(deps: Deps): Promise<Result> {
   const rule = (facts: Facts) => {
     const [nodes, rolling] = together(

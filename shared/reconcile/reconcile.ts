@@ -27,14 +27,13 @@ import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
  * the time of a tick.
  */
 const VM_SECONDS = 5;
-/** The most rounds. Each acts on what the previous round wrote: a new Evacuation, a failed attempt or an end. */
+/** The maximum number of rounds. Each acts on the previous round's writes, such as a new Evacuation. */
 const MOST_RECONCILES = 4;
 /** Reconciles one VMI. Never throws a ClusterError, so that one VMI's failure does not stop the others. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
   const { result } = await attempt(MESSAGES.reconcilingVmi(key), deps, async () => {
     for (let i = 0; i < MOST_RECONCILES; i++) {
-      // In the second round, the caller's facts and the watches are outdated.
       const { evacuations, plans } = await (i === 0 ? decideFirst(key, known, deps) : decideAgain(key, known, deps));
       const done = await carryOut(plans, deps);
       results.push({
@@ -126,16 +125,11 @@ async function empty(deps: Deps, which: Which): Promise<Result> {
   return await reconcileMaintenance(deps, which, (key) => reconcileOneOfMany(key, liveOf(deps), {}));
 }
 
-/**
- * Reconciles the VMIs of all active Evacuations. An ended `Duplicate` may still set a deadline or another cause for its
- * VM.
- */
 async function reconcileVmisOf(evacuations: readonly EvacuationFacts[], deps: Deps): Promise<Result> {
   const byVmi = Map.groupBy(evacuations, (e) => keyOf(vmiOf(e)));
   const reconcile = async (ofVmi: readonly EvacuationFacts[]) => {
     const [key] = ofVmi.map(vmiOf);
     if (key === undefined) return NOTHING;
-    // All Evacuations of the VMI are read if an ended one may matter, or if the watches have them anyway.
     const needsAll = deps.watched !== undefined || isGateOn("NoExecuteTaint", deps.settings) || ofVmi.some(mayBeOver);
     return await reconcileOneOfMany(key, deps, needsAll ? {} : { evacuations: ofVmi });
   };
@@ -179,7 +173,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   return sum([...all, await reconcileShield(deps)]);
 }
 
-/** Reconciles NodeEvacuations that events name, whose nodes or VMs have changed, or that wait for one of these. */
+/** Reconciles open NodeEvacuations that events name, directly or by their node or RollingMaintenance. */
 async function emptyConcerned(
   requests: readonly ReconcileRequest[],
   { nodeEvacuations }: Result,
@@ -192,7 +186,6 @@ async function emptyConcerned(
   const isNamed = ({ name, spec, owner }: NodeEvacuationFacts) =>
     names.has(name) || nodes.has(spec.nodeName) || rolling.has(owner?.name ?? "");
   const isConcerned = (ne: NodeEvacuationFacts) => isOpen(ne) && isNamed(ne);
-  // A change of a node changes its NodeEvacuation first. A node that is new to a RollingMaintenance waits for the next tick.
   return await empty(deps, { isConcerned, isThorough: false, isRolling: rolling.size > 0 });
 }
 

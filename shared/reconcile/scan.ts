@@ -32,7 +32,6 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
   // Evacuations are read before the VMIs: if an Evacuation records a mark and the VMI has none, the mark was removed.
   const evacuations = await cluster.list("evacuations");
-  // A VMI that cannot be parsed may still have a budget and pods.
   let complete = true;
   const onOdd = () => {
     complete = false;
@@ -87,10 +86,7 @@ async function readMaintenance({ cluster, onFailure }: Observer): Promise<Mainte
   }
 }
 
-/**
- * How many lists are read at a time. Each may take as much memory as one answer, because any tenant may create large
- * budgets with Lifeboat's label.
- */
+/** The maximum number of lists that are read at a time. Large budgets of a tenant may fill the memory. */
 const LISTS_AT_A_TIME = 3;
 /** A list that gets no answer must not use up the time of other namespaces. */
 const BUDGETS_MS = 10_000;

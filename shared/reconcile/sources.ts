@@ -60,8 +60,6 @@ function sourcesOf(
     !isMarkBehind(decision, clock()) && all(isSafeAction)(decision);
   return [
     { reads: shown, isSafe: isOf((action) => isSafeOnCachedFacts(action, "Reconcile")) },
-    // The end of an Evacuation whose VM has moved is decided on a live VMI, which is newer than the Evacuation. The
-    // write fails if the Evacuation has changed.
     { reads: (question) => (isVmi(question) ? live : shown)(question), isSafe: isOf(isSafeWithLiveVmi) },
   ];
 }
@@ -77,7 +75,7 @@ function isVmi({ kind, key }: Question): boolean {
 /** The longest time that a watch may be behind. */
 const BEHIND_SECONDS = 60;
 
-/** Returns whether the mark in a watch may be that of an earlier Evacuation. */
+/** Returns whether the mark in a watch may belong to an earlier Evacuation. */
 function isMarkBehind({ evacuations }: VmiDecision, now: Date): boolean {
   const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
   return hasJustEnded && evacuations.some(isActive);

@@ -20,7 +20,7 @@ import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. The policy is read
- * only if the feature gate is off: Lifeboat then deletes the pods that the policy keeps.
+ * only if the feature gate is off.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;

@@ -23,10 +23,6 @@ export interface CertificateVerdict {
 
 const DAY_MS = 86_400_000;
 const NOTICE_MS = 90 * DAY_MS;
-/**
- * A certificate that is renewed automatically may be valid for less than 90 days. Its renewal is due before its last
- * quarter.
- */
 const LAST_SHARE = 1 / 4;
 
 /** Returns the time from which a person has to act. */

@@ -16,10 +16,6 @@ export interface ConfigurationFindings {
   readonly credential: CredentialVerdict;
   readonly webhooks: readonly WebhookState[];
   readonly called: boolean;
-  /**
-   * Whether the guard's policies refuse deletions while Lifeboat is unavailable. Undefined: the guard is off, or its
-   * policies may not be read.
-   */
   readonly holds: HoldVerdict | undefined;
 }
 
@@ -73,9 +69,6 @@ function permitted({ lacking }: ConfigurationFindings): Verdict {
     : { type, status: "False", reason: "Forbidden", message: MESSAGES.lacking(lacking) };
 }
 
-/**
- * Reports on the token. `False`: the token expires soon. With a rejected token, Lifeboat cannot write any condition.
- */
 function credentialsValid({ credential: { ok, reason, message } }: ConfigurationFindings): Verdict {
   return { type: "CredentialsValid", status: ok ? "True" : "False", reason, message };
 }
@@ -92,8 +85,8 @@ function certificateValid({ webhooks }: ConfigurationFindings, now: Date): reado
 }
 
 /**
- * Reports whether the API server calls the webhook. The API server may never call the process that scans: once True,
- * the condition stays True while the webhook objects are in order.
+ * Reports whether the API server calls the webhook. Once True, the condition stays True while the webhook objects are
+ * in order.
  */
 function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";
@@ -110,10 +103,6 @@ function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks
   return { type, status: "Unknown", reason: "NotObserved", message };
 }
 
-/**
- * The time in seconds for which the condition shows a review without the necessary facts: the time between two full
- * scans.
- */
 const UNDECIDED_SECONDS = 600;
 const RENEWED_SECONDS = 60;
 

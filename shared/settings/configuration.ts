@@ -68,7 +68,7 @@ export function defaultConfiguration(): ConfigurationSpec {
 
 export interface ParsedConfiguration {
   readonly value: ConfigurationSpec;
-  /** Fields that this version does not know, or with unknown values. */
+  /** Problems of fields that are unknown or have unknown values. */
   readonly problems: readonly ConfigProblem[];
 }
 

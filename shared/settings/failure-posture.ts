@@ -11,22 +11,11 @@ export type Posture = "refuse" | "fail" | "allow";
 export const WHEN_UNDECIDED = {
   /** The pod was just read, and a guest runs in it: a briefly missing fact must not end the guest. */
   evictionOfLivePod: "refuse",
-  /**
-   * A permission or a kind is missing. A 429 would be repeated for ever, although the eviction works without Lifeboat.
-   */
   evictionOfLivePodForGood: "fail",
   /** The pod was just read: it has ended, or is not KubeVirt's. */
   evictionOfOtherPod: "allow",
-  /**
-   * The pod exists, but is too large to read or has an unknown form: its guest is not known. A person has to check it.
-   */
   evictionOfOddPod: "refuse",
-  /** Nothing is known: a drain must not wait for Lifeboat for ever. */
   evictionOfUnknownPod: "fail",
-  /**
-   * A policy of the API server then refuses the deletion for a while. `functions/deletions.ts` always fails in this
-   * case.
-   */
   deletion: "fail",
   delivery: "fail",
 } as const satisfies Record<string, Posture>;

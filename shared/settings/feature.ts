@@ -24,7 +24,7 @@ export interface Feature {
   readonly needs?: VersionRow;
   /** A feature gate of KubeVirt's that has to be on. */
   readonly kubevirtGate?: string;
-  /** A warning for a Worker without the relay: the work that is done too late or not at all. */
+  /** A warning about work that a Worker without the relay does too late or never. */
   readonly withoutRelay?: string;
   /** Events that only this feature records. */
   readonly events?: readonly EventReason[];

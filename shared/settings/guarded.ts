@@ -7,14 +7,13 @@ import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";
 
 /**
- * `reason`: the reason in the pod's condition `DisruptionTarget`. If a cause has none, the deletion's requester shows
- * the cause.
+ * `reason`: the reason in the pod's condition `DisruptionTarget`. Undefined: the requester of the deletion shows the
+ * cause.
  */
 export const GUARDED = {
-  /** Since VERSIONS.asynchronousPreemption, the scheduler deletes victims in parallel with its other work. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
-  /** A taint on a device of the pod by Dynamic Resource Allocation (VERSIONS.deviceTaints): the node has no taint. */
+  /** Dynamic Resource Allocation taints a device of the pod, not the node (VERSIONS.deviceTaints). */
   DeviceTaint: { reason: "DeletionByDeviceTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;
@@ -67,8 +66,8 @@ type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchCon
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
 /**
- * Returns whether KubeVirt's eviction webhook, which fails closed, and the guard make budgets unnecessary. The guard is
- * required, because the scheduler prefers victims without a budget.
+ * Returns whether KubeVirt's eviction webhook and the guard make budgets unnecessary. KubeVirt's webhook has to fail
+ * closed.
  */
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);

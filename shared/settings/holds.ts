@@ -1,6 +1,6 @@
 /**
- * Whether the guard's policies refuse deletions while Lifeboat is unavailable: they match its feature gates, and
- * virt-handler tolerates a NoExecute taint.
+ * Judges whether the guard's policies refuse deletions while Lifeboat is unavailable, and whether virt-handler
+ * tolerates NoExecute taints.
  */
 import { HOLD_NODE_END, HOLD_PREEMPTION, HOLD_TAINTS, LAUNCHERS_POLICY } from "../kube/names.ts";
 import { GUARD_CAUSES, type GuardCause, isGateOn } from "./guarded.ts";

@@ -52,7 +52,7 @@ export const SCHEMA = {
     maxBackoffSeconds: seconds(320),
     /** How long Lifeboat waits for KubeVirt's own migration and annotations after a mark, before it creates them. */
     adoptSeconds: seconds(60),
-    /** How long a migration may be pending below KubeVirt's limits before it counts as failed. */
+    /** Seconds until a pending migration counts as failed, if KubeVirt's limits allow it. */
     stuckSeconds: seconds(180),
     /** How long descheduling and node pressure leave a moved VM alone. 0: not at all. */
     cooldownSeconds: seconds(900),
@@ -78,7 +78,7 @@ export const SCHEMA = {
       "system:serviceaccount:kube-system:taint-eviction-controller",
       "system:serviceaccount:kube-system:device-taint-eviction-controller",
     ]),
-    /** Users who delete the pods of an ending node. Their deletions are refused until the node ends. */
+    /** Users who delete pods of a node that is being terminated. */
     nodeTerminators: usernames(0, [
       "system:serviceaccount:kube-system:karpenter",
       "system:serviceaccount:karpenter:karpenter",
@@ -130,7 +130,6 @@ export interface Settings extends OwnSettings {
   readonly isHoldingTaints: boolean;
   /** Whether virt-handler stays on a node that gets a NoExecute taint. */
   readonly handlerToleratesNoExecute: boolean;
-  /** Whether the shield is wanted, and virt-handler asks the shield's Plugin. */
   readonly isShieldOn: boolean;
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
@@ -148,7 +147,7 @@ export interface Settings extends OwnSettings {
 }
 
 export interface Rendering {
-  /** Per cent of the guest's memory that its pod requests. */
+  /** Guest memory in per cent of the pod's request. */
   readonly memoryOvercommit: number;
   /** How many virtual CPUs one CPU serves. */
   readonly cpuAllocationRatio: number;

@@ -29,9 +29,7 @@ export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrat
   return { known: false, field, value };
 }
 
-/**
- * Returns the strategy that applies, or None for an unknown value. Only endpoints report an unknown value to a caller.
- */
+/** Returns the strategy that applies, or None for an unknown value. */
 export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : "None";

@@ -1,7 +1,4 @@
-/**
- * Times, by a clock that the caller passes in. RFC 3339, as Kubernetes writes them; durations in words for the command
- * and the pages.
- */
+/** Times in RFC 3339, by a clock that the caller passes in, and durations in words for the command and the pages. */
 import type { Facts } from "../facts/facts.ts";
 import type { Settings } from "./settings.ts";
 

@@ -21,7 +21,7 @@ export interface WebhookExpectation {
   readonly endpoint: WebhookEndpoint;
   /** Lifeboat's name of the cluster. */
   readonly cluster: string;
-  /** The endpoint accepts each of them. Never log them. */
+  /** The endpoint's valid tokens. Never log a token. */
   readonly tokens: readonly string[];
   readonly settings: Pick<Settings, "featureGates">;
   /** Compares the certificate that Lifeboat serves with a caBundle. Absent if the certificate is the platform's. */

@@ -22,10 +22,7 @@ const LAUNCHER_GRACE_SECONDS = 15;
 /** How late a label may be removed, in seconds: a tick takes a minute, and its requests take time. */
 const LATE_SECONDS = 75;
 
-/**
- * The label's value after the cover has ended: if the VM's launcher has SIGTERM, the VM shuts down. The VM is not
- * covered again while the danger lasts.
- */
+/** The label's value after the cover has ended. The shield does not cover the VM again while the danger lasts. */
 export const OVER = "over";
 
 /** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
@@ -99,8 +96,8 @@ function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Ac
 }
 
 /**
- * Returns the action that labels a moving VM. Without the label, virt-handler spares a guest whose memory is being
- * copied, but not a guest whose target is starting or whose migration has failed.
+ * Returns the action that labels a moving VM. Otherwise virt-handler could shut the guest down while the target pod
+ * starts, or after a failed migration.
  */
 export function armFor(
   vmi: VmiFacts,
@@ -141,8 +138,8 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
 }
 
 /**
- * Returns the time of the first refusal, or the time at which the label was set or renewed if the refusals are unknown.
- * Ignores refusals before that time, because they concern another pod.
+ * Returns the time of the first refusal since the label was set. If the refusals are unknown, returns the time of the
+ * label.
  */
 function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
   const since = untilOf(vmi) - hold;

@@ -14,7 +14,7 @@ export async function permissions(reads: DoctorReads): Promise<readonly Finding[
   return await Promise.all(files.map((file) => permissionsOf(file, reads)));
 }
 
-/** Returns the manifest of a feature that grants its permissions. */
+/** Returns the path of the manifest with a feature's permissions. */
 export function grantsOf({ name }: Feature): string {
   return `kubernetes/optional/${name}/${name}.yaml`;
 }

@@ -143,12 +143,10 @@ function nameIn(value: unknown): string | undefined {
   return z.object({ name: z.string() }).safeParse(value).data?.name;
 }
 
-/** Joins the lines of a CEL expression, because lines may be broken differently. */
 function oneLine(value: unknown): string {
   return typeof value === "string" ? value.replaceAll(/\s+/g, " ").trim() : (JSON.stringify(value) ?? "absent");
 }
 
-/** The most pods that a message names. */
 const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
@@ -174,10 +172,7 @@ export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Pr
   return [warning(said, reasons, `kubectl -n ${first?.namespace} delete pod ${first?.name}`)];
 }
 
-/**
- * Returns the pods that no VMI lists. The pods are read before the VMIs, so that KubeVirt has time to list its own
- * pods.
- */
+/** Returns the pods that no VMI lists. */
 export function forgedAmong(pods: readonly PodFacts[], vmis: readonly VmiFacts[]): readonly PodFacts[] {
   const known = new Set(
     vmis.flatMap(({ namespace, activePods }) => Object.keys(activePods).map((uid) => `${namespace}/${uid}`)),

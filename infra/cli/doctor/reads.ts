@@ -179,7 +179,6 @@ async function readKubeVirt(cluster: Client) {
   if (first === undefined) return undefined;
   const { metadata, status } = parseAnswer(Seen, first, "GET of KubeVirt");
   const facts = parseAnswer(KubeVirt, first, "GET of KubeVirt");
-  /** The version as the status has it, or an empty text. */
   return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
@@ -237,7 +236,6 @@ export const GRANTED: readonly Permission[] = granted;
 const AT_A_TIME = 10;
 const GROUPS = ["system:serviceaccounts", `system:serviceaccounts:${names.LIFEBOAT_NAMESPACE}`, "system:authenticated"];
 
-/** Asks the API server for each permission. */
 async function readGranted(cluster: Client) {
   return await inParallel(GRANTED, AT_A_TIME, async (one) => {
     const { file, verb, group, resource: whole, name, namespace } = one;

@@ -11,7 +11,6 @@ export type EvictionTrial =
 
 /** The code of the answer if the pod no longer exists. */
 export const GONE = 404;
-/** The most VMIs to read: enough that one of them can move. */
 const SAMPLE = 100;
 /**
  * The codes of an answer from the API server, a webhook or a budget. 401 and 403 concern the caller's own rights

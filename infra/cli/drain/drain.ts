@@ -169,7 +169,6 @@ async function rehearseSeveral({ nodes, spec, times, options }: Asked, w: With):
   return exitOf(found);
 }
 
-/** Returns the nodes to judge before the drain is requested. */
 function wantedOf(plans: readonly Plan[], options: Options, isJoined: boolean): readonly Plan[] {
   if (options.dryRun || (plans.length > 1 && !isJoined)) return plans;
   return isJoined ? [] : plans.filter((plan) => isNew(plan, options));
@@ -190,7 +189,7 @@ function factsOf(manifest: NewObject): NodeEvacuationFacts {
 }
 
 interface Forecast extends Preflight {
-  /** Whether the NodeEvacuation would not start. False for an unknown verdict, because Lifeboat may read more than the user. */
+  /** Whether the NodeEvacuation would not start. False if the verdict is unknown. */
   readonly isRefused: boolean;
 }
 

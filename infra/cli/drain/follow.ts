@@ -22,10 +22,6 @@ export interface Following {
   /** The time limit for following, in seconds. */
   readonly timeout: number;
   readonly waitForBlocked?: true | undefined;
-  /**
-   * The start time that the person gave. If absent, the drain should start now, even if it joins a drain that starts
-   * later.
-   */
   readonly at?: unknown;
   readonly output: Form;
   /** The RollingMaintenance that these NodeEvacuations are part of. */
@@ -88,7 +84,7 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
   return undefined;
 }
 
-/** Returns the exit code if the command ends now. It does not wait for NodeEvacuations that start later. */
+/** Returns the exit code if the command ends now. Later NodeEvacuations do not delay the end. */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;
   const all = seen.map(({ ne }) => ne);

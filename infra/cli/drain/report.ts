@@ -32,7 +32,6 @@ interface VmReport {
   readonly to: string;
   /** The number of failed migrations. */
   readonly attempts: number;
-  /** How long the VM waited for its turn, and how long it took after that, in seconds. */
   readonly waitedSeconds: number;
   readonly tookSeconds: number;
 }

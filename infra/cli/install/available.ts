@@ -76,7 +76,6 @@ async function untilReady(manifest: Manifest, { send, host, seconds }: Checking)
   });
 }
 
-/** Returns whether all pods are available. A quota may allow fewer pods than the Deployment requests. */
 function isAvailable({ metadata: { generation }, spec, status }: DeploymentFacts): boolean {
   const { observedGeneration, replicas, updatedReplicas, availableReplicas } = status;
   const counts = [replicas, updatedReplicas, availableReplicas];
@@ -95,7 +94,6 @@ function textOf({ what, fix }: Trouble): string {
 
 const LONGEST = 600;
 
-/** Returns whether the problem lasts. A pod that is still starting is no lasting problem. */
 function isLasting({ fix }: Trouble): boolean {
   return fix !== LOGS;
 }

@@ -5,10 +5,7 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";
 
-/**
- * The text in place of the webhook token in an export. A Service's path takes no upper case, and a real token is
- * longer.
- */
+/** The text in place of the webhook token in an export. */
 export const PLACEHOLDER = "webhook-token";
 
 interface Flags {
@@ -32,8 +29,7 @@ export function requireWorker(options: Flags): void {
 }
 
 /**
- * Checks the flags about where Lifeboat runs. If a Worker is installed already, its certificate stays. An export
- * contains no key, so somebody else has to make the certificate.
+ * Checks the flags about where Lifeboat runs. Rejects an export that needs a key, because an export contains no key.
  */
 export function requireForm(options: Flags, home: Home): void {
   const isKept = home.in === "Worker" && options.worker === undefined;

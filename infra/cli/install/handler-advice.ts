@@ -23,10 +23,7 @@ function handlerChange(kubevirtNamespace: string): string {
   return `kubectl -n ${kubevirtNamespace} patch kubevirt kubevirt --type merge -p '${JSON.stringify({ spec })}'`;
 }
 
-/**
- * Prints the advice if the guard moves VMs for a NoExecute taint. Before Lifeboat is installed, no configuration
- * exists.
- */
+/** Prints the advice if the guard moves VMs for a NoExecute taint. */
 export async function adviseOnHandler(connection: Connection, host: Host): Promise<void> {
   const cluster = connection.cluster();
   const found = await cluster.get("lifeboatconfigurations", named(CONFIGURATION), { expect: [403] });

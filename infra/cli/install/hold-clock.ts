@@ -68,7 +68,7 @@ const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
 /**
- * The maximum age of the pod's condition, in seconds, until which a policy refuses. kube-controller-manager resets the
+ * The maximum age of the pod's condition, in seconds, for which a policy refuses. kube-controller-manager resets the
  * condition after 120 s.
  */
 const END_SECONDS = 110;

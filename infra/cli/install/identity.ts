@@ -43,7 +43,7 @@ export interface GivenIdentity {
 
 /** How long to wait until every API server has seen the webhook objects, which it watches. */
 const LEARNED_MS = 30_000;
-/** How long to wait until every replica serves the certificate: it reads its Secret every ten seconds. */
+/** How long to wait until every replica serves the certificate. A replica reads the Secret every 10 s. */
 const SERVED_MS = 60_000;
 
 export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenIdentity> {

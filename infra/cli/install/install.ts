@@ -42,10 +42,7 @@ interface Installing extends Applying {
 interface Step {
   /** The text that is printed when the step is done. */
   readonly title: string;
-  /**
-   * The form of Lifeboat that needs this step. `Worker`: only with --worker, because an installed Worker already has
-   * its entry.
-   */
+  /** The form of Lifeboat that needs this step. `Worker`: the step runs only with --worker. */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }
@@ -230,7 +227,6 @@ async function giveToken(installing: Installing): Promise<void> {
     throw new Failed(MESSAGES.otherServer(file, found.server));
   }
   if (found !== undefined && (await isAccepted(send(), found.token)) === false) {
-    // A revoked token stays invalid.
     throw new Failed(MESSAGES.tokenRefused(file));
   }
   if (home.in !== "Worker") return;

@@ -1,7 +1,7 @@
 /**
- * Makes the certificate that Lifeboat serves in the cluster. The certificate is self-signed, and the caBundle of the
- * webhooks contains it. There is no CA: its key would be in the same Secret, and could sign more than this one name.
- * Node can read X.509 but not write it, so @peculiar/x509 writes it with WebCrypto's keys.
+ * Makes the self-signed certificate that Lifeboat serves in the cluster. The webhooks' caBundle contains the
+ * certificate. There is no CA: a CA's key in the same Secret could sign other names. Node.js cannot write X.509, so
+ * @peculiar/x509 writes the certificate with WebCrypto's keys.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";

@@ -18,7 +18,7 @@ export const Manifest = z.looseObject({
 });
 export type Manifest = z.output<typeof Manifest>;
 
-/** The manifests by their path below `infra`, in the bundle of the command (infra/tools/build-command.ts). */
+/** The bundled manifests, by their path below `infra` (infra/tools/build-command.ts). */
 declare const BUNDLED_MANIFESTS: Readonly<Record<string, string>> | undefined;
 
 /** Reads the manifests of a file, by its path below `infra` such as `kubernetes/rbac.yaml`. */

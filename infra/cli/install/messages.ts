@@ -1,4 +1,4 @@
-/** All messages of `install` and `uninstall`, except the messages in the rows of rules, checks and steps. */
+/** All messages of `install` and `uninstall`, except the messages of rules, checks and steps. */
 import * as names from "../../../shared/kube/names.ts";
 import { printable } from "../print.ts";
 

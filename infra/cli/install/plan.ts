@@ -197,9 +197,8 @@ const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string
 type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * Returns a JSON patch for webhooks that lead to the other form of Lifeboat, or to another path or caBundle.
- * Server-side apply cannot do that: fields of another manager (kubectl, or the server of Lifeboat 0.3) would stay or
- * cause a conflict.
+ * Returns a JSON patch for webhooks with another address, path or caBundle. Server-side apply cannot replace fields of
+ * another manager, such as kubectl or the server of Lifeboat 0.3.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];

@@ -60,10 +60,7 @@ function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
   throw new Failed(MESSAGES.tooOld(versionText(of, minor), OLDEST[of]));
 }
 
-/**
- * Lists the parts of which at least one object exists. Webhooks may be missing after an interrupted installation, and
- * the administrator may change feature gates.
- */
+/** Lists the parts of which at least one object exists. */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];
   for (const part of PARTS) {
@@ -86,8 +83,7 @@ const Webhooks = z.object({
 });
 
 /**
- * Returns the form in which Lifeboat runs, with its image or its address. Returns undefined if the command knows no
- * such form.
+ * Returns the form in which Lifeboat runs, with its image or its address. Returns undefined if neither form is found.
  */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
   const read = async (file: string, isWanted: (one: Manifest) => boolean) => {

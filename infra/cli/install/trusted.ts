@@ -115,7 +115,6 @@ function trustedIn(caBundles: readonly string[], now: Date): readonly X509Certif
   return caBundles.flatMap((one) => certificatesIn(pemOf(one))).filter((one) => validityOf(one).notAfter > now);
 }
 
-/** Renders certificates as PEM. The same certificates give the same text. */
 function bundle(certificates: readonly X509Certificate[]): string {
   return [...new Set(certificates.map((one) => `${one.toString().trim()}\n`))].toSorted().join("");
 }

@@ -49,7 +49,7 @@ const evacuations: List = async (cluster) =>
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
     about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
-    // A VM that was stopped starts again once its Evacuation is withdrawn.
+    // An ended Evacuation is withdrawn if it keeps its VM stopped.
     withdraw:
       isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));

@@ -148,10 +148,7 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
   };
 }
 
-/**
- * Removes keys from the labels and annotations of objects. Other parties' annotations never have the keys of Lifeboat's
- * labels.
- */
+/** Removes keys from the labels and annotations of objects. */
 async function clean(
   connect: () => Client,
   resource: Resource,
@@ -198,7 +195,7 @@ async function deleteBudgets(connect: () => Client): Promise<number> {
   const ours = found.filter(({ managedByUs }) => managedByUs);
   for (const budget of ours) {
     const { namespace, name, uid } = budget;
-    // 409: a terminating pod of Lifeboat created it again.
+    // 409: a terminating pod recreated the budget.
     const deleted = await connect().delete("poddisruptionbudgets", { namespace, name, uid });
     meaningOf(deleted, { ...IF_THERE, 409: "Done" });
   }

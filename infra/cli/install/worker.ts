@@ -20,7 +20,7 @@ export interface Worker extends WorkerEntry {
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
-/** The longest text that a message quotes from an answer, because another program may answer at that address. */
+/** The maximum number of characters that a message quotes from an answer. */
 const LONGEST = 300;
 
 interface Waiting {

@@ -27,10 +27,7 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
 /** The CRD's default and maximum of `nodeTimeoutSeconds`. */
 const TIMEOUT = { usual: 3600, most: 604_800 } as const;
 
-/**
- * Returns twice the expected seconds of a node's drain, if they exceed the default, so that a slow drain does not
- * expire.
- */
+/** Returns twice the expected seconds of a node's drain. Returns undefined if the default suffices. */
 export function timeoutFor(seconds: number): number | undefined {
   const needed = Math.min(TIMEOUT.most, Math.ceil(2 * seconds));
   return needed > TIMEOUT.usual ? needed : undefined;

@@ -46,10 +46,7 @@ export interface Fault {
   /** Whether the fault needs a simulated control plane. */
   readonly simulated?: true;
   readonly form?: FormName;
-  /**
-   * Whether the fault may break requests of virt-api. virt-api then allows evictions, so the VMs of the run get
-   * budgets.
-   */
+  /** Whether the fault may break virt-api's requests. virt-api then allows evictions, so only budgets protect VMs. */
   readonly breaksVirtApi?: true;
   /**
    * The feature gate that lets Lifeboat refuse the pod deletions of this fault. Absent if the fault deletes no pods.
@@ -57,7 +54,7 @@ export interface Fault {
   readonly gate?: string;
   /** Faults that may not be in the same run. */
   readonly not?: readonly string[];
-  /** VMs that start on an extra node. `capacity`: the capacity of the extra node. */
+  /** VMs that start on an extra node, which has the `capacity` below. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */

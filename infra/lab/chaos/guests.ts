@@ -31,9 +31,9 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 }
 
 /**
- * Checks that no guest ends, unless its owner deletes the VM or the VM's strategy lets the guest stop. Ignores VMIs
- * that virt-controller set to Failed while their launchers run. After an outage, virt-controller does this if the moved
- * VMI reaches it before the new pod does (`updateStatus`, "because pod does not exist").
+ * Checks that a guest ends only if its owner deletes the VM or the VM's strategy lets the guest stop. Ignores VMIs that
+ * virt-controller set to Failed while their launchers run: after an outage, virt-controller may get the moved VMI
+ * before the new pod (`updateStatus`, "because pod does not exist").
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,

@@ -26,7 +26,6 @@ export interface Links {
 }
 
 interface OpenLink extends Link {
-  /** `path`: the request's path without the replica's address. */
   forward(path: string, request: IncomingMessage, response: ServerResponse): void;
 }
 

@@ -41,9 +41,7 @@ export interface PlanOptions {
   readonly real?: boolean;
 }
 
-/**
- * In every 20th run, a whole rack of VMs is drained under one fault after another, in addition to the random faults.
- */
+/** Every 20th run drains 50 VMs. Each of these runs adds the next fault of `FAULT_NAMES` to the random faults. */
 const LARGE_EVERY = 20;
 const LARGE = 50;
 
@@ -162,8 +160,6 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       maxAttempts: draw.pick([2, 3, 5]),
       backoffSeconds: 0.5,
       maxBackoffSeconds: 1,
-      // `adoptSeconds` is either short or longer than a run. The minimum is 1 s, because creation timestamps are whole
-      // seconds.
       adoptSeconds: names.includes("virtControllerAway") ? draw.pick([1, 2]) : draw.pick([2, 60]),
     },
   };

@@ -8,7 +8,7 @@ export interface Replicas {
   readonly deaths: number;
   /** Makes Lifeboat's address unavailable for this time. */
   silence(ms: number): void;
-  /** Requests a full scan of a replica, or fires its cron trigger. */
+  /** Asks a replica for a full scan, or fires its cron trigger. */
   tick(): void;
   /** From now on, kills replicas one after another, each after a number of writes. */
   kill(writes: readonly number[]): void;
@@ -18,8 +18,7 @@ export interface Replicas {
 }
 
 /**
- * The actions of successive ticks, repeated in this order. A full scan also finds marked VMs for which Lifeboat got no
- * request.
+ * The actions of successive ticks, in rotation. Only a full scan finds marked VMs for which Lifeboat got no request.
  */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),

@@ -7,7 +7,6 @@ import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome 
 
 export interface Seen {
   readonly key: string;
-  /** Whether an eviction ends the guest. */
   readonly endsWhenEvicted: boolean;
   /** The nodes where the VMI ran, in order, with the times of the first and last observation on each node. */
   readonly stays: readonly { readonly node: string; readonly from: number; readonly to?: number }[];
@@ -82,7 +81,7 @@ export interface Times {
   readonly ended?: number;
 }
 
-/** Adds the times that a change of the NodeEvacuation shows. */
+/** Adds `ms` for each state that is newly reached. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;

@@ -37,7 +37,7 @@ const GOAL_WITHIN_MS = 120_000 * PATIENCE;
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
-/** With a relay, every tenth check of the remaining work sends a tick. Without a relay, every check does. */
+/** The number of checks between two ticks in a run with a relay. */
 const TICKS_APART = 10;
 
 /** A prepared run. Every VM runs and has its expected budget, and no fault has been injected yet. */
@@ -215,10 +215,7 @@ function startTicking(run: Run): Ticking {
   };
 }
 
-/**
- * Waits until nothing is in progress or the time limit is reached, and describes the objects still in progress. The
- * time limit is a number of checks, as in `until`.
- */
+/** Waits until nothing is in progress or the time limit is reached, and describes the objects still in progress. */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;

@@ -51,7 +51,7 @@ export function createRunner(): Runner {
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // If the cleanup fails, the report is still valid, and the cluster is replaced.
+        // If the cleanup fails, the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;

@@ -1,4 +1,4 @@
-/** Counts deletions that Lifeboat did not review in time, by the API server's metrics. */
+/** Counts in the API server's metrics deletions that Lifeboat did not review in time. */
 import type { KubeClient } from "../../sandbox/index.ts";
 
 const FAILED_OPEN = /^apiserver_admission_webhook_fail_open_count\{name="[^"]*lifeboat[^}]*\} (\d+)$/gm;

@@ -19,8 +19,8 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Waits for the condition, and returns whether it became true in time. The time limit is a number of checks, because a
- * busy machine slows down both the checks and the cluster.
+ * Waits for the condition, and returns whether it became true in time. Counts checks instead of time, because a busy
+ * machine also slows down the cluster.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let polls = 0; !condition(); polls++) {

@@ -25,7 +25,6 @@ export async function installInCluster(sandbox: Sandbox, optional: readonly stri
       const code = await codeFrom(`${url}/reconcile`, { ca, headers });
       if (code !== 200) throw new Error(`POST /reconcile: ${code}`);
     },
-    // Nothing to stop: Lifeboat's pods end with the cluster.
     stop: () => Promise.resolve(),
   };
 }

@@ -185,10 +185,7 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
   return ["$ kubectl get evacuations --all-namespaces", painter(screen)("bold", headings), ...lines];
 }
 
-/**
- * The command that installs Lifeboat in the cluster without Lifeboat. The nodes of the cluster can run the image, which
- * is built from this working tree.
- */
+/** The command that installs Lifeboat in the cluster without Lifeboat, from an image of this working tree. */
 const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 
 async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {

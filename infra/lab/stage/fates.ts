@@ -10,8 +10,8 @@ export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolea
 }
 
 /**
- * Returns whether the strategy lets the guest stop. With External, the VM's owner may stop the guest by deleting the
- * VMI. If the guest has ended but its VMI still exists, an eviction stopped the guest.
+ * Returns whether the strategy lets the guest stop. With External, the guest may stop only if the VM's owner has
+ * deleted the VMI.
  */
 export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined): boolean {
   switch (before.strategy) {

@@ -1,4 +1,4 @@
-/** The host for a test that runs `lifeboat`, without a terminal. */
+/** A `Host` for tests that run `lifeboat` without a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 

@@ -93,8 +93,8 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
 }
 
 /**
- * Returns the sandbox's only image: the server's image, as infra/tools/build-image.ts has built it. Its container runs
- * as a process with this process's version of Node.
+ * Returns the server's image, built by infra/tools/build-image.ts. Its container runs as a process with this process's
+ * version of Node.
  */
 export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({

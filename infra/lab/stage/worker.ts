@@ -23,7 +23,7 @@ export interface WorkerOptions {
    * issued.
    */
   readonly authority: Authority;
-  /** More CAs that the Worker trusts, which other sandboxes use. */
+  /** CAs of other sandboxes, which the Worker also trusts. */
   readonly trusted?: readonly string[];
   /** The value of the Worker's variable `CLUSTERS`. A string may be invalid JSON. */
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
@@ -86,7 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     https: true,
     httpsKey: keyPem,
     httpsCert: certPem,
-    // This CA is valid for this Worker only. NODE_EXTRA_CA_CERTS would be valid for the whole process.
+    // Only this Worker trusts the CA. With NODE_EXTRA_CA_CERTS, the whole process would.
     outboundService: {
       network: {
         allow: ["public", "private"],

@@ -48,9 +48,7 @@ export interface NodeView {
   readonly troubles: readonly string[];
 }
 
-/** An Event about an object. */
 export interface SeenEvent {
-  /** The UID of the object. */
   readonly uid: string;
   readonly reason: string;
   readonly message: string;

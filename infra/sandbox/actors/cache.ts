@@ -11,7 +11,6 @@ export interface Cache<T extends KubeObject> {
   readonly onChange: (listener: OnChange<T>) => void;
   set(object: T): void;
   remove(key: string): void;
-  /** Replaces the content of the cache by these objects. */
   replace(objects: ReadonlyMap<string, T>): void;
 }
 

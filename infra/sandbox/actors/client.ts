@@ -56,7 +56,6 @@ export interface KubeClient {
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: Patch, options?: WriteOptions): Promise<T>;
   /** Returns whether the object existed. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
-  /** Deletes all objects of the resource in a namespace. */
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Posts to a subresource: binding, eviction or token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;

@@ -70,7 +70,7 @@ export function startController(options: ControllerOptions): Controller {
   };
 
   const work = async (key: string) => {
-    // Waits for changes that arrive at the same time, so that they cause one reconcile.
+    // Lets simultaneous changes arrive first, so that one reconcile handles all.
     await Promise.resolve();
     try {
       const result = await reconcile(key);

@@ -43,7 +43,6 @@ export function startDeployments(options: ActorOptions): Actor {
     const isSame = status?.replicas === replicas && status.readyReplicas === readyReplicas;
     if (isSame && failureIn(status) === failureIn(set.status)) return;
     const counts = { replicas, readyReplicas, availableReplicas: readyReplicas, updatedReplicas: replicas };
-    // The Deployment gets the conditions of its ReplicaSet, and no others.
     const body = { status: { ...counts, observedGeneration: metadata.generation, conditions: conditions ?? null } };
     await client.patch(deployments, metadata, { type: "merge", body }, { subresource: "status" });
   };

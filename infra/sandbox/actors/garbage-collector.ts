@@ -105,7 +105,7 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Returns whether the object waits for its dependents: in foreground deletion, it is deleted after them. */
+/** Returns whether the object is in foreground deletion and waits for its dependents. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 
 /**
  * Yields the documents as soon as they arrive. A plain `for await` over the stream drops buffered documents when the
- * connection breaks. A watch with early breaks would then never advance.
+ * connection breaks.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {
   let rest = "";

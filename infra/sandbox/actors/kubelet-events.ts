@@ -7,7 +7,7 @@ import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { pods, type Pod } from "./resources.ts";
 
-/** How many Events about an object are written at once. After that, one Event is written every five minutes. */
+/** The maximum burst of Events about an object. After a burst, one Event is written every five minutes. */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
 /** The maximum number of objects to remember. As in client-go, the least recently used object is forgotten first. */

@@ -30,8 +30,7 @@ export function createKubeletEvictions(): KubeletEvictions {
       const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
         PodStatus["conditions"]
       >;
-      // A real kubelet computes the phase from the exit codes. If every container exited with 0, the pod gets the
-      // condition, but no reason.
+      // If every container exited with 0, the pod gets the condition, but no reason.
       return { ...ended, ...(ended.phase === "Failed" && why), conditions };
     },
   };

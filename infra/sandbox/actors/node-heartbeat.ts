@@ -79,7 +79,6 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
 }
 
 function describe(node: Node): Node["status"] & object {
-  // A node may be created with its own capacity, which overrides the defaults.
   const capacity = { ...CAPACITY, ...node.status?.capacity };
   return {
     ...node.status,

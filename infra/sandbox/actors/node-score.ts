@@ -181,8 +181,7 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 
 /**
  * Scores how much the pod evens out the node's use of CPU and memory. A pod without requests scores 0 on every node,
- * because such pods would otherwise fill one node after another. Upstream: `balancedResourceScorer`, which before 1.36
- * scored only the evenness with the pod.
+ * because such pods would otherwise fill one node after another. Upstream: `balancedResourceScorer` of 1.36.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

@@ -38,8 +38,8 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const isForced = ({ spec, metadata }: Pod): boolean => {
-    // Another deletion can only shorten a terminating pod's grace period, so it is needed only if the pod would outlast
-    // the node.
+    // A terminating pod is deleted again only if it would outlast the node. Another deletion can only shorten the grace
+    // period.
     if (metadata.deletionTimestamp !== undefined) return Date.parse(metadata.deletionTimestamp) > endsAt.getTime();
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
@@ -64,7 +64,6 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const report = (error: unknown): void => {
-    // A refusal with 429 is expected. Any other error is reported.
     if (!(error instanceof StatusError && error.code === 429) && !signal.aborted) onError?.(error, node);
   };
 

@@ -1,8 +1,7 @@
 /**
  * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes one chunk of neighbouring items at a
- * time. Up to 15 items form chunks of one, and all run at once. 39 items form 13 chunks of three, and 13 items run at
- * first. Upstream: kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go
- * `util/workqueue/parallelizer.go`.
+ * time. For example, 39 items form 13 chunks of three, so 13 items run at first. Upstream: kubernetes 1.36
+ * `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 

@@ -62,8 +62,8 @@ interface Place {
 }
 
 /**
- * Returns whether the node meets the required affinity terms. A pod that matches its own terms may be the first
- * matching pod, on any node with the topology labels.
+ * Returns whether the node meets the required affinity terms. If no pod matches, the pod may match its own terms on any
+ * node with the topology labels.
  */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;

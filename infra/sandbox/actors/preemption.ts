@@ -49,8 +49,8 @@ export interface Preemption {
 }
 
 /**
- * The rate limit of kube-scheduler's client, which is the only delay between retries of a refused preemption. The
- * sandbox does not limit bindings, in contrast to a real cluster, so that thousands of pods start quickly.
+ * The rate limit of kube-scheduler's client, which alone delays retries of a refused preemption. The sandbox does not
+ * limit bindings, so that thousands of pods start quickly.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 

@@ -29,7 +29,6 @@ const HARD_GRACE_SECONDS = 1;
 
 interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
-  /** When each condition's threshold was last met. */
   readonly lastMet: Map<string, number>;
   /** When the kubelet next reports its node's status. Undefined if the status has not changed. */
   reportsAt?: number | undefined;
@@ -90,8 +89,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   };
 
   /**
-   * Returns the milliseconds until the kubelet may evict a pod. Under disk pressure, the kubelet measures the disk
-   * again after each eviction.
+   * Returns the milliseconds until the kubelet may evict a pod. After an eviction under disk pressure, the kubelet
+   * remeasures the disk.
    */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;

@@ -26,7 +26,7 @@ export function requestOf(pod: Pod, resource: Measured): number {
 function sumOf({ spec }: Pod, resource: string): number {
   const of = ({ resources }: { resources?: { requests?: Record<string, string> } }) =>
     parseQuantity(resources?.requests?.[resource] ?? 0);
-  // A sidecar runs at the same time as all later init containers, and as the containers.
+  // A sidecar runs at the same time as the containers and all later init containers.
   let [sidecars, most] = [0, 0];
   for (const container of spec?.initContainers ?? []) {
     if (container.restartPolicy === "Always") sidecars += of(container);

@@ -9,7 +9,7 @@ import type { RawRequest, Transport } from "./transport.ts";
 
 export interface RetryOptions {
   readonly clock: Clock;
-  /** Aborts a request or the pause before a retry. The aborted request or pause throws an error. */
+  /** Aborts a request or the pause before a retry, which then throws an error. */
   readonly signal: AbortSignal;
   /** Waits for the client's rate limit before each request and each retry. */
   readonly before?: () => Promise<void>;

@@ -16,10 +16,7 @@ export interface ContainerRuntime {
   startedLast(podUids: readonly string[]): string | undefined;
   /** Sends SIGTERM. The processes end after `terminationMs`, and at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
-  /**
-   * Makes `shutDown` end the pod's process, instead of SIGTERM. After SIGTERM, the process is destroyed when
-   * `destroyAfterMs` has passed.
-   */
+  /** After SIGTERM, lets the pod's process run until `shutDown` ends it, or until `destroyAfterMs` has passed. */
   supervise(podUid: string, destroyAfterMs: number): void;
   /** Ends a supervised process gracefully: after `terminationMs`, unless it is killed earlier. */
   shutDown(podUid: string): void;
@@ -59,8 +56,8 @@ interface Process {
 }
 
 /**
- * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/). The process then
- * reports when it is ready.
+ * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/), which reports
+ * its own readiness.
  */
 export function createContainerRuntime(
   clock: Clock,

@@ -6,7 +6,6 @@ import { controllerOf, pathOf, type KubeObject, type Pod, type Resource } from "
 
 export interface Scale {
   readonly expected: number;
-  /** Pods that have no controller. */
   readonly unmanaged: readonly Pod[];
 }
 

@@ -50,8 +50,8 @@ export function startScheduler(options: SchedulerOptions): Actor {
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
   /**
-   * Returns the pods whose requests are counted on a node. Pods that are nominated to the node are counted, unless
-   * their priority is lower than the pod's.
+   * Returns the pods whose requests count on a node: the node's pods, and pods nominated to the node with at least the
+   * pod's priority.
    */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);

@@ -27,8 +27,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const { clock, caches } = options;
   const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
   /**
-   * Planned and running deletions. The value stops the timer of a planned deletion. It is undefined for a deletion that
-   * started without a timer.
+   * Planned and running deletions. The value stops the timer of a planned deletion, and is undefined if there is no
+   * timer.
    */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
@@ -66,8 +66,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 
   /**
-   * Deletes the pod. Returns true if the pod was deleted or needs no other attempt. Does not read the taints or
-   * tolerations again.
+   * Deletes the pod. Returns false if the deletion failed and must be attempted again. Does not read the taints again.
    */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
@@ -77,7 +76,6 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
       await client.delete(pods, pod.metadata);
       return true;
     } catch (error) {
-      // A refusal is expected. Any other error is reported.
       if (!(error instanceof StatusError) && !stopped.signal.aborted) options.onError?.(error, keyOf(pod));
       return false;
     }

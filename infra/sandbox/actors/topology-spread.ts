@@ -69,8 +69,8 @@ const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
 ];
 
 /**
- * Returns, for each node with the topology labels, a score that grows with the number of similar pods in the node's
- * domains. Returns undefined if the pod has no constraints to score.
+ * Returns a score for each node with the topology labels: the more similar pods in the node's domains, the higher.
+ * Returns undefined if no constraint scores nodes.
  */
 export function crowdingOf(
   pod: Pod,

@@ -1,6 +1,6 @@
 /**
- * Continues work after an answer, as the real server's controllers do. Prints an error of the work, because no request
- * can report the error.
+ * Runs work after a request is answered, as the real server's controllers do. Prints the work's errors, which no answer
+ * can report.
  */
 export function inBackground(work: Promise<unknown>): void {
   work.catch((error: unknown) => console.error(error));

@@ -29,7 +29,6 @@ export interface ServerState {
   readonly faults: FaultPlan;
   /** Counts, for each webhook with the failurePolicy Ignore, the failed calls after which the request continued. */
   readonly failedOpen: Map<string, number>;
-  /** The addresses of the pods' processes. */
   readonly network: PodNetwork;
   /** Groups and versions that another server serves. */
   readonly aggregated: Map<string, AggregatedApi>;

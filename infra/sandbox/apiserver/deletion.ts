@@ -192,8 +192,8 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shortened grace period starts at the first request. If the shortened period has already ended, the kubelet
-    // gets one more second.
+    // The shortened grace period starts at the first request. If that period has already ended, the pod gets at most 1
+    // s.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;

@@ -62,7 +62,7 @@ function evict(ctx: ResourceContext, options: Options): void {
 const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/** Returns whether the pod may be evicted without its budgets: a pod that does not run cannot be disrupted. */
+/** Returns whether an eviction ignores budgets: the pod is pending, finished or terminating. */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");
   return (
@@ -134,7 +134,6 @@ function markDisrupted({ state }: ResourceContext, pod: KubeObject): void {
   const status = childOf(pod, "status");
   const conditions = recordsAt(status, "conditions");
   const before = conditions.find((one) => one.type === "DisruptionTarget");
-  // Sets observedGeneration only if the pod's status or the previous condition has it.
   const isTracked = status.observedGeneration !== undefined || before?.observedGeneration !== undefined;
   const condition = {
     type: "DisruptionTarget",

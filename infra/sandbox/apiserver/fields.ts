@@ -161,7 +161,6 @@ export function encodeFields(fields: FieldSet): Fields {
   return withoutLoneDots(tree);
 }
 
-/** Simplifies the tree: replaces `{".": {}}` by `{}`. */
 function withoutLoneDots(tree: Fields): Fields {
   const entries = Object.entries(tree).filter(([key]) => key !== ".");
   const children = entries.map(([key, child]): [string, Fields] => [key, withoutLoneDots(child)]);

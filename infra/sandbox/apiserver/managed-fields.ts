@@ -144,10 +144,7 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/**
- * Returns the object without managedFields. For a missing object, returns the maps that every object has, because no
- * manager owns these maps.
- */
+/** Returns the object without managedFields. For a missing object, returns the maps that no manager owns. */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

@@ -79,7 +79,7 @@ function breakAfter(response: ServerResponse, { writes, part }: { writes: number
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  // A watch that ends before the last of these writes ends normally.
+  // A watch that makes fewer than `writes` writes ends normally.
   const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
   Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();

@@ -1,4 +1,4 @@
-/** Reads the YAML files with tables, which are next to the code that uses them. */
+/** Reads the YAML data files next to the code that uses these files. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { viewAs } from "./objects.ts";

@@ -25,7 +25,7 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /** The labels and fields (`label=value`) that every selected object has. The store's index finds objects by them. */
+  /** The labels and fields (`label=value`) of every selected object, for a lookup in the store's index. */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }
@@ -79,7 +79,6 @@ export function selectObjects(ctx: ResourceContext): { items: readonly StoredObj
   const metadata = { resourceVersion: String(revision) };
   const last = items.at(-1);
   if (left === 0 || last === undefined) return { items, metadata };
-  // The next page may be empty, because the selector may match none of the remaining objects.
   const token = encodeToken(ctx, revision, `${keyOf(last)}\0`);
   const remaining = selection.isEverything && { remainingItemCount: left };
   return { items, metadata: { ...metadata, continue: token, ...remaining } };

@@ -16,7 +16,6 @@ export function serveDefinitions(state: ServerState): void {
     const definition = parse(object);
     if (type === "DELETED") state.kinds.uninstall(definition);
     else if (isEstablished(definition)) install(state, definition);
-    // The update of the served kinds runs after the answer, as in the real server's controllers.
     inBackground(setImmediate().then(() => settleDefinitions(state)));
   };
 }

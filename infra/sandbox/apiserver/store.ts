@@ -15,7 +15,6 @@ export interface StoredObject extends NamespacedName {
   readonly json: string;
 }
 
-/** Maps the names in field selectors to the paths of the selected fields. */
 export type SelectableFields = Readonly<Record<string, string>>;
 
 export class Store {
@@ -43,7 +42,7 @@ export class Store {
 const SELECTIVE = 8;
 /** The maximum size of a request to etcd, in bytes. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** The values that field selectors use for an unset field. For all other fields, this is the empty string. */
+/** The values that field selectors use for an unset field. All other unset fields have an empty value. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
@@ -119,8 +118,8 @@ export class Collection {
   }
 
   /**
-   * Lists objects in the order of their keys, starting at the key `from`. Reads only the objects with the rarest label
-   * or field of `entries` (label=value).
+   * Lists objects by key, starting at the key `from`. May read only the objects with the rarest of `entries`
+   * (label=value).
    */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);

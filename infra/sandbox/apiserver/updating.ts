@@ -145,7 +145,7 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   const { kind, info } = ctx;
   if (!meta.resourceVersion && info.verb === "update" && !kind.unconditionalUpdate) {
     const errors = [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")];
-    // The real server also names the resource instead of the kind in this message.
+    // As on the real server, this message names the resource instead of the kind.
     fail({ reason: "Invalid", kind: { group: kind.group, kind: kind.plural }, name: info.name, errors });
   }
   if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
@@ -180,10 +180,7 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
   return object;
 }
 
-/**
- * Prepares an update of the status. In a custom object, only the status changes, and in a built-in object also the
- * metadata, except ownerReferences.
- */
+/** Prepares an update of the status. In a built-in object, the metadata except ownerReferences may change, too. */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;

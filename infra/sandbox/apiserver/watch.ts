@@ -65,8 +65,8 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
 }
 
 /**
- * Sends pending events, and yields what the watch must wait for. Returns when the watch has expired: the log has
- * dropped a change that was not sent.
+ * Sends events, and yields when the watch must wait for changes or for the client. Returns when the log has dropped an
+ * unsent change.
  */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;

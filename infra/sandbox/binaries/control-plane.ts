@@ -51,7 +51,6 @@ export const PROGRAM_NAMES = [
 ] as const;
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
-/** Controls of the programs, for tests. */
 export interface ProgramKnobs {
   /** Kills the program. It does not restart by itself. */
   kill(name: ProgramName): Promise<void>;

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
-  /** Restores the content, and resolves when it stays equal to the earlier state. */
+  /** Restores the content. Resolves when no controller changes it any more. */
   restore(): Promise<void>;
 }
 

@@ -115,7 +115,6 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
     `--prom-key-file=${serving}.key`,
     "--launcher-image=registry.example.com/virt-launcher:devel",
     "--exporter-image=registry.example.com/virt-exporter:devel",
-    // Without threads, the evacuation controller does nothing.
     ...(settings.evacuationController ? [] : ["--evacuation-controller-threads=0"]),
     "-v=2",
   ];
@@ -170,7 +169,7 @@ function specOf(manifest: Manifest): object {
 }
 
 /**
- * Returns virt-api's Service, which has no pods. The API server only checks that the Service has an endpoint, and then
+ * Returns virt-api's Service, and an EndpointSlice with a placeholder. The API server requires an endpoint, but
  * connects to the Service's address.
  */
 function serviceOf(clusterIP: string): readonly Manifest[] {

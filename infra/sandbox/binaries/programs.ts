@@ -29,7 +29,6 @@ export interface RunningProgram {
 
 export interface Programs {
   readonly folder: string;
-  /** The folder of the logs, which are named NAME.log. */
   readonly logs: string;
   start(program: Program): RunningProgram;
   /** Resolves when the condition is true. Throws if a program ends first, or after a timeout. */

@@ -44,7 +44,6 @@ export const KUBEVIRT = {
 const VERSION = "v1.9.0";
 const DEPLOYMENT = "0a6e2f6f7f6a4e9b9f4f2c1d";
 
-/** The status of the KubeVirt object after a rollout. */
 export const DEPLOYED = {
   phase: "Deployed",
   defaultArchitecture: "amd64",

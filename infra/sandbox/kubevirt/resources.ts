@@ -90,7 +90,6 @@ export interface StateChangeRequest {
 export interface VirtualMachine extends KubeObject {
   spec: {
     runStrategy?: string;
-    /** The deprecated form of a run strategy: true means Always, false means Halted. */
     running?: boolean;
     template: {
       metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };

@@ -9,9 +9,6 @@ export interface ProbeOptions {
 }
 
 const DEFAULTS = { periodSeconds: 10, failureThreshold: 3, timeoutSeconds: 1 };
-/**
- * The pause between probes until the first success. Until then, the kubelet too probes more often than `periodSeconds`.
- */
 const FIRST_PERIOD_MS = 200;
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];

@@ -41,10 +41,7 @@ export const NO_PROCESSES: ProcessKnobs = {
   renewTokens: () => Promise.resolve(),
 };
 
-/**
- * The time after which the runtime would kill the process: practically infinite. The pod's grace period limits the
- * process.
- */
+/** A practically infinite time limit of the process, because the pod's grace period limits it. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
 
@@ -53,7 +50,6 @@ interface Running {
   readonly root: string;
   readonly stopped: AbortController;
   child?: ChildProcess;
-  /** Resolves when the pod's volumes have been written. */
   mounting?: Promise<void>;
   cancel?: () => void;
 }

@@ -24,10 +24,7 @@ export default function plainDocuments() {
   };
 }
 
-/**
- * Returns the sentences of a paragraph, or the cells of a table, which CommonMark parses as a paragraph. The length of
- * a cell is not limited.
- */
+/** Returns the sentences of a paragraph, or the cells of a table, which CommonMark parses as a paragraph. */
 function proseOf(text: string): readonly Prose[] {
   return text.startsWith("|") ? text.split("|").map((cell) => ({ text: cell })) : [{ text, mostWords: MOST_WORDS }];
 }

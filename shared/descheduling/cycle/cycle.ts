@@ -90,7 +90,6 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
   const leaving = inProgressAmong(w);
   const isLeaving = new Set(leaving);
   const recalled = recall(w.memory, {
-    // A pod with an Evacuation is counted by its Evacuation, not by its in-progress annotation.
     pods: w.pods.filter((pod) => !isLeaving.has(pod)),
     now: w.now,
     ttlSeconds: w.policy.requestTtlSeconds,

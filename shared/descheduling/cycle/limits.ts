@@ -16,9 +16,8 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * The limits, in upstream's order of checks. `only`: the limit applies only to VMs, and to pods that another party
- * evicts in the background. `verdict`: the plugin receives it at this limit. Limits of namespaces and evacuations skip
- * only this pod.
+ * The limits, in upstream's order of checks. `only`: the limit applies only to VMs and to pods that another party
+ * evicts in the background. `verdict`: the plugin's verdict when the limit is reached.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
   { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },

@@ -1,6 +1,6 @@
 /**
- * Remembers which pods other parties evict in the background (KEP-1397), in the Lease of descheduling. A pod shows
- * neither when it was annotated nor that its eviction was requested.
+ * Remembers which pods other parties evict in the background (KEP-1397), in the Lease of descheduling. The pods do not
+ * show when they were annotated or requested.
  */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
@@ -22,8 +22,7 @@ export type Memory = ReadonlyMap<string, Noted>;
 type Annotations = Readonly<Record<string, string>>;
 
 /**
- * The entries take 50 KB of the Lease. A pod whose `requested` entry is left out is requested again. A pod whose
- * `in-progress` entry is left out is not counted against the limits.
+ * The maximum number of entries, which take 50 KB of the Lease. A pod without its `requested` entry is requested again.
  */
 export const MOST_REMEMBERED = 500;
 
@@ -48,8 +47,8 @@ export interface Recalled {
 }
 
 /**
- * Returns which pods are still being evicted. After `ttlSeconds` a pod is no longer counted. The entry of an annotated
- * pod stays, because with a new entry the pod would be counted again.
+ * Returns which pods are still being evicted. After `ttlSeconds` a pod is no longer counted. An annotated pod keeps its
+ * entry, so that its time does not start again.
  */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
@@ -82,8 +81,8 @@ function rank({ as, since }: Noted): number {
 }
 
 /**
- * Limits the number of entries. Keeps `requested` entries first, the newest before older ones, and then `in-progress`
- * entries, the oldest first.
+ * Limits the number of entries. Prefers `requested` entries, the newest first, to `in-progress` entries, the oldest
+ * first.
  */
 function bounded(memory: Memory): Memory {
   if (memory.size <= MOST_REMEMBERED) return memory;

@@ -4,7 +4,7 @@ import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "..
 
 /** The limits of a cycle. Absent: no limit. 0: no pod. */
 export interface DeschedulingLimits {
-  /** Pods evicted in a cycle, plus pods whose evacuation is in progress. */
+  /** The maximum of evictions in a cycle plus evacuations in progress. */
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;
@@ -13,7 +13,6 @@ export interface DeschedulingLimits {
   readonly evacuationsPerNamespace?: number;
 }
 
-/** A plugin with its arguments. */
 export interface EnabledPlugin extends Pick<Plugin<never>, "name" | "extensionPoint"> {
   nominate(world: PluginWorld): Nominations;
 }

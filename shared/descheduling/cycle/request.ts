@@ -1,6 +1,4 @@
-/**
- * Requests one evacuation or eviction in a way that no request is lost or sent twice, even if the cycle's process dies.
- */
+/** Requests one evacuation or eviction. No request is lost or sent twice, even if the cycle's process dies. */
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";

@@ -67,7 +67,6 @@ function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {
     (key: string) => key,
     (key) => Map.groupBy(staying, (pod) => domainOf(pod, key)),
   );
-  // Computed once for each term and domain, because many pods have the same term.
   const selectedBy = oncePer(
     ({ pod, term, domain }: Asked) => JSON.stringify([pod.namespace, term, domain]),
     ({ pod, term, domain }) => (byDomain(term.topologyKey).get(domain) ?? []).filter((one) => selects(term, pod, one)),
@@ -86,7 +85,7 @@ interface Asked {
   readonly domain: string;
 }
 
-/** Returns whether both are one pod, or the source and the target pod of one VM's migration. */
+/** Returns whether both are the same pod, or the source and target pod of one migration. */
 function isSame(pod: ScheduledPod, other: ScheduledPod): boolean {
   const vmi = pod.labels[CREATED_BY_LABEL];
   return pod.uid === other.uid || (vmi !== undefined && vmi === other.labels[CREATED_BY_LABEL]);

@@ -80,7 +80,7 @@ export function prefersNoEviction(pod: ScheduledPod): boolean {
 function isEvictable(pod: ScheduledPod, args: EvictorArguments, world: EvictorWorld): boolean {
   if (isStatic(pod) || pod.deleting) return false;
   if (!args.protections.every((protection) => PASSES[protection](pod, args))) return false;
-  // Without the protection PodsWithoutOwner, a pod that has no owner may be evicted if it has failed.
+  // Even without the protection PodsWithoutOwner, a pod without an owner must have failed.
   if (pod.owners.length === 0 && pod.phase !== "Failed") return false;
   if (args.labelSelector !== undefined && !matches(args.labelSelector, pod.labels)) return false;
   return hasReplicas(pod, args, world);
@@ -92,7 +92,7 @@ function isStatic({ annotations }: ScheduledPod): boolean {
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
 
-/** For each protection, a function that returns whether it lets the pod be evicted. */
+/** One function per protection. It returns whether the pod may be evicted. */
 const PASSES = {
   PodsWithLocalStorage: ({ localStorage }) => !localStorage,
   SystemCriticalPods: ({ priority = -Infinity }, { priorityThreshold }) =>

@@ -19,7 +19,6 @@ export function listArgument<Item extends z.core.$ZodType>(item: Item, message: 
 export const text = (message: string) => z.string(message).check(z.minLength(1, message));
 
 export const flag = (fallback: boolean) => z._default(z.boolean(MESSAGES.trueOrFalse), fallback);
-/** If the flag is absent, the code that reads it applies the default. */
 export const optionalFlag = z.exactOptional(z.boolean(MESSAGES.trueOrFalse));
 
 export const CountArgument = z.lazy(() => z.int(MESSAGES.count).check(z.nonnegative(MESSAGES.count)));

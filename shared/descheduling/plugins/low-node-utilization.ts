@@ -59,10 +59,7 @@ export const lowNodeUtilization: Plugin<Arguments> = {
   },
 };
 
-/**
- * A node's usage: the sum of its pods' requests for each counted resource, and the number of pods. Adds floating-point
- * numbers in upstream's order (nodeutilization).
- */
+/** A node's usage: the sum of its pods' requests for each counted resource, and the number of pods. */
 interface NodeUsage {
   readonly node: ScheduledNode;
   readonly usage: ReadonlyMap<string, number>;
@@ -166,7 +163,6 @@ const CHEAPEST_FIRST: readonly Order<ScheduledPod>[] = [
 /** Returns whether the pod may be evicted, its namespace is not excluded, and it tolerates a node with room. */
 function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorld): Run["mayGo"] {
   const exclude = args.evictableNamespaces?.exclude ?? [];
-  // Nodes with equal taints are judged once: there are many nodes, but few different sets of taints.
   const taints = [...new Map(under.map(({ node }) => [JSON.stringify(node.taints), node.taints])).values()];
   const isTolerant = (pod: ScheduledPod) => taints.some((ofNode) => toleratesAll(ofNode, pod));
   return (pod) => !exclude.includes(pod.namespace) && isTolerant(pod) && world.evictor.preEvictionFilter(pod);

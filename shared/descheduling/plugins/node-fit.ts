@@ -25,7 +25,6 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
     (node: ScheduledNode) => node.name,
     (node): Spot => ({ node, room: roomOn(node, world.podsOn(node.name)) }),
   );
-  // Many pods have the same requests. If no node fits one of these pods, no node fits the others.
   const firstTaker = oncePer(
     ({ pod: { placement, tolerations, requests }, cpu }: Next) =>
       JSON.stringify([placement, tolerations, requests, cpu]),

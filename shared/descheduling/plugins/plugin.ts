@@ -1,6 +1,6 @@
 /**
  * The interface of all descheduling plugins. A plugin is a generator: it nominates one pod, receives the verdict, and
- * continues. As upstream's plugins do, it counts accepted pods. It stays pure: the cycle decides and acts.
+ * continues. Plugins send no requests; the cycle sends them.
  */
 import type * as z from "zod/mini";
 import type { NextPod } from "../../preflight/next-pod.ts";
@@ -56,7 +56,6 @@ export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
 
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/** The value that a schema of arguments returns. */
 export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 /**

@@ -47,7 +47,6 @@ function isSorter(name: string): name is Sorter {
   return Object.hasOwn(SORTERS, name);
 }
 
-/** The sorting arguments of every plugin. */
 export const sorting = {
   inProgressFirst: optionalFlag,
   sorters: z.exactOptional(listArgument(z.enum(NAMES, MESSAGES.oneOf(NAMES)))),

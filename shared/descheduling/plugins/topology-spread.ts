@@ -48,8 +48,7 @@ interface Run {
 }
 
 /**
- * A constraint of one or more pods. `counts`: whether the constraint applies to a node, by the pods' node affinity and
- * tolerations.
+ * A constraint of one or more pods. `counts`: whether pods on the node are counted, by node affinity and tolerations.
  */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;

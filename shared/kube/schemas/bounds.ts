@@ -7,10 +7,7 @@ import type * as z from "zod/mini";
 type Texts = Readonly<Record<string, string>>;
 type Issues = z.core.ParsePayload["issues"];
 
-/**
- * The characters of JSON that the facts of one object may have, unless its kind has another limit. Lifeboat's own
- * objects need about 2 KB.
- */
+/** The maximum length of one object's facts as JSON, in characters, unless its kind has another limit. */
 export const LARGEST_FACTS = 16 * 1024;
 /** The limit for kinds that no tenant can create. */
 export const LARGE_FACTS = 256 * 1024;
@@ -26,7 +23,7 @@ function kilobytes(length: number): string {
   return `${Math.ceil(length / 1024)} KiB`;
 }
 
-/** The characters of labels and annotations that a pod may have. */
+/** The maximum length of a pod's labels and annotations. */
 const LARGEST_TEXTS = 16 * 1024;
 
 export function checkTexts(maps: readonly (Texts | undefined)[], issues: Issues): void {

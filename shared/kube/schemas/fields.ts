@@ -28,7 +28,6 @@ export const PhaseText = z._default(z.string(), "");
 type Texts = Readonly<Record<string, string>>;
 type Issues = z.core.ParsePayload["issues"];
 
-/** The map itself, uncopied: a copy costs time and memory. */
 export const Texts = z.transform((input: unknown, { issues }): Texts | undefined => textsIn(input, issues));
 
 function textsIn(input: unknown, issues: Issues): Texts | undefined {
@@ -94,7 +93,7 @@ export function kind<S extends Shape, Facts>(
   return z.lazy(() => z.pipe(z.object(shape()), bounded));
 }
 
-/** Keeps only the texts that some rule reads, by name. */
+/** Returns only the texts with the given keys. */
 export function knownOf(texts: Texts | undefined, keys: readonly string[]): Texts {
   const known = keys.flatMap((key) => {
     const value = texts !== undefined && Object.hasOwn(texts, key) ? texts[key] : undefined;
@@ -137,7 +136,6 @@ export const Meta = z.lazy(() =>
     generation: Count,
     creationTimestamp: Text,
     deletionTimestamp: Text,
-    // The rules need to know whether the maps exist: a JSON patch cannot add a key to a missing map.
     labels: Texts,
     annotations: Texts,
     ownerReferences: listOf(Owner),
@@ -213,10 +211,7 @@ export function milliQuantity(text: string): number {
   return Math.ceil(scaled(text, 3));
 }
 
-/**
- * Multiplies by a power of ten in the exponent of the text. In binary, 0.1 times 1000 may be more than 100, but 0.1e3
- * is exactly 100.
- */
+/** Parses a quantity and multiplies it by a power of ten, exactly: in binary, 0.1 times 1000 may be more than 100. */
 function scaled(text: string | undefined, tens: number): number {
   const [, number, exponent = "0", suffix = ""] =
     /^([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+))?([a-zA-Z]*)$/.exec(text ?? "") ?? [];

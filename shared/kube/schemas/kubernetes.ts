@@ -133,7 +133,6 @@ export const Budget = kind(
       unhealthyPodEvictionPolicy: Text,
     }),
     status: part({
-      // Without a status, the controller has not observed any generation, not even 0.
       observedGeneration: z._default(z.number(), -1),
       disruptionsAllowed: Count,
       currentHealthy: Count,
@@ -167,7 +166,6 @@ export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
 
 export const Version = z.lazy(() => z.object({ minor: z.string() }));
 
-/** An Event that its sender counts instead of sending it again. */
 export const RepeatedEvent = kind(
   () => ({ message: Text, firstTimestamp: Text, lastTimestamp: Text }),
   ({ message = "", firstTimestamp = "", lastTimestamp = "" }) => {

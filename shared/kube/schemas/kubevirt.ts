@@ -130,7 +130,6 @@ function toleratesEveryNoExecute({ key, operator, effect, tolerationSeconds }: z
   return isOfEach && tolerationSeconds === undefined;
 }
 
-/** KubeVirt reads 0 as its default. */
 const Positive = z.pipe(
   z.nullish(z.number()),
   z.transform((number) => number || undefined),

@@ -10,7 +10,6 @@ export interface LeaseFacts {
   readonly acquiredAt?: string | undefined;
   readonly seconds?: number | undefined;
   readonly transitions?: number | undefined;
-  /** Lifeboat's own annotations. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 

@@ -19,7 +19,6 @@ import { Template } from "./guest.ts";
 const Anything = z.nullish(z.unknown());
 
 export const Words = z._default(z.string(), "");
-/** The CRD does not require a UID, so a status that a person wrote may lack it. No object has an empty UID. */
 const NameAndUid = z.lazy(() => z.object({ name: Words, uid: Words }));
 
 export const CONDITION = {
@@ -110,7 +109,7 @@ export const Evacuation: z.ZodMiniType<EvacuationFacts> = evacuation;
 /** A test checks that this type has the same fields as `EvacuationFacts`. */
 export type EvacuationRead = z.output<typeof evacuation>;
 
-/** Another party may add its own conditions. They hide none of Lifeboat's, and Lifeboat's next write removes them. */
+/** Returns whether the condition is Lifeboat's. Lifeboat's next write removes all other conditions. */
 function isOurs(condition: Record<keyof EvacuationCondition, string>): condition is EvacuationCondition {
   const { type, status } = condition;
   return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");

@@ -119,7 +119,7 @@ export function requestsOf({ containers, initContainers, overhead, pod }: PodRes
   return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Sums the limits of a pod. Overhead adds to a limit but creates none. */
+/** Sums the limits of a pod. Overhead adds only to an existing limit. */
 export function limitsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
   const parts = [...containers, ...initContainers, ...(pod ? [pod] : [])];
   const named = new Set(parts.flatMap(({ limits }) => Object.keys(limits)));

@@ -38,7 +38,6 @@ const Volume = z.lazy(() =>
   }),
 );
 
-/** Parts that pods may share stay unparsed here: the projection parses each distinct part once. */
 const ScheduledPodObject = z.lazy(() =>
   z.object({
     metadata: z.object({
@@ -119,8 +118,8 @@ function newMemory() {
 }
 
 /**
- * The most characters that the labels of all pods in one list may have. Above this limit, a pod with more than
- * FEW_LABELS characters is rejected. 50,000 pods usually have about 15 MB.
+ * The maximum length of all pods' labels in one list, in characters. Above this limit, a pod with more than FEW_LABELS
+ * characters is rejected.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;
@@ -179,7 +178,6 @@ const NO_CLAIMS: readonly string[] = [];
 
 function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
   const claims = volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? NO_CLAIMS);
-  // A copy has no spare capacity; the result of flatMap has some.
   return claims.length === 0 ? NO_CLAIMS : [...claims];
 }
 
@@ -217,7 +215,6 @@ function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
     if (known !== undefined) return known;
     checkSize(text.length, LARGEST_FACTS, { of: at.join("."), issues });
     const parsed = schema.safeParse(input);
-    // A large part is parsed only so that its pod is reported as too large. The result is not kept for other pods.
     if (parsed.success && text.length > LARGEST_FACTS) return parsed.data;
     if (parsed.success) seen.set(text, parsed.data);
     else issues.push(...parsed.error.issues.map((issue) => issueAt(issue, at, input)));

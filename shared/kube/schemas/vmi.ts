@@ -36,8 +36,8 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // A migration to another VMI gets its UID when the other side has answered. A migration without a UID is not in
-      // progress, because its other fields stay if it is given up.
+      // A migration to another VMI gets its UID when the other side has answered. Until then the migration is not in
+      // progress.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,

@@ -35,10 +35,7 @@ export interface Rolled {
   readonly isTurned: boolean;
 }
 
-/**
- * The maximum number of passes. A node may need one pass for its start, one for its claim, and one for the creation of
- * its NodeEvacuation. Several nodes may start at a time.
- */
+/** The maximum number of passes. A node may need three passes to start, and several nodes may start at a time. */
 const MOST_PASSES = 12;
 
 /** Reconciles RollingMaintenances. Throws a ClusterError only if nothing could be listed. */

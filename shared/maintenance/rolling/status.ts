@@ -42,7 +42,6 @@ export function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus):
   return [phase, startTime, ...nodes.map((row) => row.phase)].join();
 }
 
-/** A changed time alone is no reason to write. */
 const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime", "forecast"];
 
 function textOf(status: RollingMaintenanceStatus): string {

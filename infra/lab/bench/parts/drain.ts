@@ -94,7 +94,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // A full scan creates the PodDisruptionBudget of every VM. An installation ends with the same scan.
+    // A full scan creates the PodDisruptionBudget of every VM.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -141,7 +141,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // `faults` records the requests that match a fault. The fault is a delay of 0 ms, which changes no request.
+  // `faults` records all of Lifeboat's requests. A fault with a delay of 0 ms changes no request.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

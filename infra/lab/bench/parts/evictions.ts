@@ -95,8 +95,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // Both webhooks review this eviction, so that KubeVirt's webhook marks the VMs. Lifeboat's webhook does not mark
-      // the VMs of this benchmark.
+      // Lets KubeVirt's webhook review an eviction, too, because only KubeVirt's webhook marks the VMs of this
+      // benchmark.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];

@@ -10,7 +10,7 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** The milliseconds within which the server finishes the requests that it sends at its start. */
+/** The wait until the server has finished its first requests, in milliseconds. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {
@@ -31,7 +31,6 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
       note("waiting until it has settled and scanned everything, and then a minute");
       await delay(SETTLES_MS);
       await server.scan();
-      // The measurement starts half a minute before a tick that is not a full scan.
       const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
       await delay(begins.getTime() - MINUTE_MS / 2 - Date.now());
       const before = await server.cpuMs();

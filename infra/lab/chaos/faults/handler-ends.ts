@@ -5,10 +5,7 @@ const PLACE = "handler-ends";
 /** A taint that virt-handler does not tolerate (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/**
- * A taint evicts virt-handler from the node. VMs cannot migrate without virt-handler and may stay, but their guests
- * must not end.
- */
+/** A taint evicts virt-handler from the node. Without virt-handler, VMs cannot migrate and may stay on the node. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

@@ -12,7 +12,6 @@ const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
 
-/** AbortControllers that end `letMinutesPass`, by the namespace of the run. */
 const passing = new Map<string, AbortController>();
 let created = 0;
 
@@ -126,7 +125,7 @@ const expire = changing((draw) => ({
   schedule: { notAfter: new Date(Date.now() + draw.int(0, 1000)).toISOString() },
 }));
 
-/** Cancels the NodeEvacuation, and creates another one at once. For a moment both name the node. */
+/** Cancels the NodeEvacuation, and creates another one for the node at once. */
 const withdraw: Act = async (run, draw) => {
   await changing(() => ({ intent: "Withdrawn" }))(run, draw);
   await create(run, draw);

@@ -15,9 +15,7 @@ export const marksChanged: Fault = {
   },
 };
 
-/**
- * Patches a VMI with the account of virt-api, which may change the VMI's status. Throws if there is no mark to remove.
- */
+/** Patches a VMI with the account of virt-api, which may change the VMI's status. Removing a missing mark throws. */
 async function patchAsVirtApi({ client }: Run, vm: VmKey, body: readonly object[]): Promise<void> {
   const virtApi = client.as(USERS.virtApi.user, USERS.virtApi.groups);
   await virtApi.patch(virtualMachineInstances, vm, { type: "json", body });

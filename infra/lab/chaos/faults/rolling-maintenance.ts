@@ -39,7 +39,6 @@ interface Knowledge {
   created: number;
 }
 
-/** The observations, by the namespace of the run. */
 const known = new Map<string, Knowledge>();
 const knowledgeOf = ({ namespace }: Run): Knowledge => {
   const one = known.get(namespace);
@@ -83,7 +82,7 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // If a RollingMaintenance hangs, the API server refuses this deletion, and the whole cluster is replaced.
+    // The API server refuses to delete a RollingMaintenance that hangs. The cluster is then replaced.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },

@@ -42,7 +42,6 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   const account = { namespace: SERVER.namespace, name: "lifeboat" };
   const { token } = z.parse(TokenRequest, await client.post(serviceAccounts, account, "token", { spec: {} })).status;
 
-  // Accepts any certificate, as `kubectl port-forward` does.
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
   /** Names of replicas that have ended. A new replica gets one of these names. */
@@ -175,7 +174,7 @@ function playingReplicas() {
   return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, tolerations: shippedTolerations(), containers } };
 }
 
-/** The pause between two renewals of the Lease, and before a replica ends. */
+/** The pause between renewals of the Lease, and before a replica ends. */
 const SECONDS_5_MS = 5000;
 /** A replica pauses longer than this only when it waits for the next full minute. */
 const LONG_MS = 30_000;

@@ -1,6 +1,6 @@
 /**
  * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd process plays all
- * Workers. The process keeps separate memory for each cluster name in its registry, so each name acts as one Worker.
+ * Workers, because it keeps separate memory for each cluster name in its registry.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";
@@ -60,7 +60,6 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       await persist(() => worker.registry.remove(name));
     },
     startRelay: () => startRelayBeside(relayTo),
-    // The Worker's address and certificate never change.
     problems: () => Promise.resolve([]),
     async stop() {
       await worker.stop();

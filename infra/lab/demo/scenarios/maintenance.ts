@@ -45,7 +45,7 @@ const HOUR_SECONDS = 4;
 const POLL_MS = 200;
 /** The interval of ticks in the demo. In a real cluster it is a minute. */
 const TICK_MS = 5000;
-/** The number of refused evictions of each of the two VMs after which the scenario concludes that kubectl hangs. */
+/** kubectl counts as hanging when each of the two VMs has had this many refused evictions. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {

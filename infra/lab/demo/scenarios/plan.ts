@@ -89,8 +89,8 @@ async function setScene(client: KubeClient): Promise<Scene> {
 }
 
 /**
- * Returns two outputs of `lifeboat plan`: one for the given order, and one for a planned order. The planned order
- * leaves out nodes whose drain may not complete.
+ * Returns two outputs of `lifeboat plan`: for the given order, and for a planned order. The planned order omits nodes
+ * that might not drain completely.
  */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);

@@ -1,4 +1,4 @@
-/** The guests of an overcommitted node begin to use all of their memory, first without and then with the shield. */
+/** Guests of an overcommitted node begin to use all of their memory. The second act adds `optional/shield`. */
 import { createPod, createPriorityClass, type KubeClient, pods } from "../../../sandbox/index.ts";
 import { configureKubeVirt, GUARD_FILES } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -64,10 +64,7 @@ const configuration = (maxPodGracePeriodSeconds: number) => ({
 });
 const shielded = actWith("4s", "8Gi");
 
-/**
- * With the shield, VMs move one after another, so the kubelet's soft eviction reaches most of them before they have
- * moved.
- */
+/** VMs move one at a time, so the kubelet's soft eviction reaches most VMs before they have moved. */
 export const shield: Act = {
   ...shielded,
   about: "the shield",

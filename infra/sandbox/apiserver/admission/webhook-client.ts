@@ -79,8 +79,8 @@ function inGo(message: string): string {
 }
 
 /**
- * The milliseconds after which an idle connection is closed (real server: 90 s). Webhooks close idle connections later
- * (workerd: 5 s), so that only injected faults break a call (faults.ts).
+ * The milliseconds after which an idle connection is closed (real server: 90 s). Webhooks wait longer (workerd: 5 s),
+ * so that only injected faults break a call.
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();

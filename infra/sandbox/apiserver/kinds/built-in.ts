@@ -28,7 +28,6 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
  * rules in rules.yaml.
  */
 interface Behaviour extends Partial<KindDefinition> {
-  /** The values of the kind's columns, by the column's name. */
   readonly cells?: Readonly<Record<string, Column["cell"]>>;
 }
 

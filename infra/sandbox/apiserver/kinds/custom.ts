@@ -85,7 +85,7 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Returns the value of a column. It is empty if the value in the object does not have the column's type. */
+/** Returns the value of a column. Returns an empty cell if the object's value has another type. */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

@@ -15,7 +15,6 @@ export function applyStrategicPatch(original: Tree, patch: Tree, lists: Lists, r
 
 interface Place {
   readonly lists: Lists;
-  /** Paths of maps that are replaced instead of merged. */
   readonly replaced: readonly string[];
   readonly path: string;
 }
@@ -57,7 +56,6 @@ interface ListPlace {
   readonly order: unknown;
 }
 
-/** Merges a field. A directive is ignored if the object has no map at this key. */
 function mergeField(result: Tree, value: unknown, { name, at }: { name: string; at: ListPlace }): void {
   const isVoid = isRecord(value) && value.$patch !== undefined && !isRecord(result[name]);
   if (value === null || isVoid) delete result[name];
@@ -95,8 +93,8 @@ interface Arrangement {
 }
 
 /**
- * Interleaves the items in the client's order with all other items, which keep their order. Another item goes first
- * only if it already preceded the client's next item.
+ * Sorts the items in `order`, and inserts the other items. An other item precedes an item of `order` only if its index
+ * in `rank` is lower.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

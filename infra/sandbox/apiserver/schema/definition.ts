@@ -11,10 +11,7 @@ interface Place {
   readonly schema: Structural;
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
-  /**
-   * The path of the outermost enclosing list without keys or atomic map, if any. Rules in such a list or map cannot use
-   * oldSelf.
-   */
+  /** The path of the outermost enclosing atomic map or list without keys, if any. Rules inside cannot use oldSelf. */
   readonly uncorrelated: string | undefined;
 }
 

@@ -64,13 +64,13 @@ function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** The fields that all objects have are documented in every model, so any model serves here. */
+/** Any model serves here, because all models document the fields that all objects have. */
 const ANY_MODEL = "V1ConfigMap";
 /** The link in the description of fields that no model documents. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
 
-/** Returns the schema of a kind. For a custom kind it is the schema in the CRD, with the common fields added. */
+/** Returns the schema's group, version and kind, and for a custom kind the CRD's schema with common fields. */
 function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
   const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
   const common = {

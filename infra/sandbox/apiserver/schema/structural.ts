@@ -82,7 +82,6 @@ export interface Node {
   /** The previous value. Undefined for a new value, and for a value that has no matching previous value. */
   readonly old: unknown;
   readonly path: string;
-  /** The path with map keys in brackets, for the messages that show paths in this form. */
   readonly keyed: string;
 }
 

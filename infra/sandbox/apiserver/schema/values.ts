@@ -49,7 +49,6 @@ function formatErrors({ value, schema, path }: Node): readonly FieldError[] {
   if (typeof value === "string") return isOf(format, value) ? [] : [wrongType(path, format, value)];
   if (typeof value !== "number" || schema.type !== "integer" || isOf(format || "int64", value)) return [];
   const kind = format === "" ? "(default format)" : `with format ${format}`;
-  // The real server's message has no path here.
   return [errors.invalidValue("<nil>", "", `Checked value must be of type integer ${kind} in ${path}`)];
 }
 

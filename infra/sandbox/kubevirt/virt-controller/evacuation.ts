@@ -74,7 +74,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
     enqueueNode(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
-    // As in KubeVirt, each new migration lowers the expectations, even if another client has created it.
+    // As in KubeVirt, a new migration from any client lowers the expected count.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });

@@ -15,7 +15,6 @@ export function createExpectations(clock: Clock) {
     return left <= 0 || clock.now().getTime() - since > EXPIRES_MS;
   };
   return {
-    /** Sets the number of expected objects. */
     expect: (key: string, count: number) => void expected.set(key, { left: count, since: clock.now().getTime() }),
     observe(key: string) {
       const { left, since } = expected.get(key) ?? { left: 0, since: 0 };

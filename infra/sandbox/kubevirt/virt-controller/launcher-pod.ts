@@ -19,7 +19,6 @@ export function launcherPod(vmi: Vmi): Draft<Pod> {
   return pod(vmi, vmi.metadata.uid);
 }
 
-/** The VM's current pod and node. */
 export interface Source {
   readonly pod: Pod | undefined;
   readonly node: Node | undefined;

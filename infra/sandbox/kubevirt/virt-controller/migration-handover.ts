@@ -52,8 +52,7 @@ async function policyOf(
 }
 
 /**
- * Starts a migration to another cluster by writing its data into the VMI's status. The data remains there if the
- * migration is aborted.
+ * Starts a migration to another cluster by writing its data into the VMI's status. An abort does not remove the data.
  */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};

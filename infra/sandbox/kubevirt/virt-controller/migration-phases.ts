@@ -76,8 +76,7 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
 }
 
 /**
- * Returns the migration's conditions. They say if the migration waits for a backup or a quota, but not if it waits in
- * the queue or for its back-off.
+ * Returns the migration's conditions, which report a wait for a backup or quota, but not for the queue or the back-off.
  */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};

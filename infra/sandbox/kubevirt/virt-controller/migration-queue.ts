@@ -41,7 +41,7 @@ export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   const backoff = skipsBackoff(migration) ? 0 : backoffOf(migration, queue) - now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
   const launchers = world.podsOf(vmi);
-  // The migration is reconciled again when the VMI or its pods change, and not after a time.
+  // The migration is reconciled again only when the VMI or its pods change.
   if (currentPod(vmi, launchers) === undefined) return { turn: "Later" };
   if (!created.areAllMet() || launchers.filter(isActive).length > 1) return ONE_AT_A_TIME;
   if (!isWithinLimits(vmi, world)) return { turn: "Later", afterMs: priorityOf(migration).againMs };

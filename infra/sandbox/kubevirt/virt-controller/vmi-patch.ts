@@ -23,7 +23,7 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/** Returns the conditions with null for each missing field, because virt-controller tests them in this form. */
+/** Returns the conditions with null for missing fields, the form that virt-controller tests. */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

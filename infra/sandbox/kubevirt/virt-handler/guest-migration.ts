@@ -38,8 +38,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * Prepares the target: its virt-handler opens ports when the launcher runs and the VMI's status lists the launcher.
-   * An unlisted launcher might be deleted as an orphan. Upstream: `findSocketOnHost`.
+   * Writes the target's address and ports into the VMI's status, when the target launcher runs and is in `activePods`.
+   * Upstream: `findSocketOnHost`.
    */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
@@ -121,10 +121,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     });
   };
 
-  /**
-   * Returns the number of the attempt, and its exact start time from memory. The status has only whole seconds, and a
-   * migration may be shorter.
-   */
+  /** Returns the number of the attempt and its exact start time, which the VMI's status has only in whole seconds. */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;
     const known = attempts.get(uid) ?? [];

@@ -64,8 +64,8 @@ export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: G
 }
 
 /**
- * Returns whether a failed post-copy migration has lost the guest. Its memory is split between two nodes, so that
- * neither node can run it.
+ * Returns whether a failed post-copy migration has lost the guest: the memory is split between two nodes, and neither
+ * can run the guest.
  */
 function isLostInPostCopy({ status }: Vmi): boolean {
   const { failed = false, mode } = status?.migrationState ?? {};

@@ -15,7 +15,6 @@ export interface NodeHooksOptions {
   readonly clock: Clock;
   readonly plugins: Pick<Informer<kubevirt.Plugin>, "list">;
   readonly kubeVirts: Pick<Informer<kubevirt.KubeVirt>, "list">;
-  /** Aborts when virt-handler stops, and ends all waits. */
   readonly stopped: AbortSignal;
 }
 
@@ -25,7 +24,6 @@ export class HookError extends Error {}
 /** How long virt-handler waits for a hook's socket. */
 const DIAL_MS = 2_000;
 
-/** Calls the hooks for one point in a VMI's life. Throws if virt-handler would stop here with an error. */
 export type CallNodeHooks = (point: string, vmi: Vmi) => Promise<void>;
 
 export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHooksOptions): CallNodeHooks {

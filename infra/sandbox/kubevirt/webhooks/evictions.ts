@@ -106,8 +106,8 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   const escaped = kubevirt.ANNOTATION.evictionSource.replace("/", "~1");
   const value = "descheduler";
   const hasAnnotations = Object.keys(metadata.annotations ?? {}).length > 0;
-  // Upstream has a bug here: it escapes the annotation's name as in a path, although the name is a key of `value`. The
-  // API server then refuses the patch, and the VMI stays unmarked.
+  // Upstream bug: the key in `value` is escaped as in a path. The API server refuses this patch, so the VMI stays
+  // unmarked.
   const source = hasAnnotations
     ? { op: "replace", path: `/metadata/annotations/${escaped}`, value }
     : { op: "add", path: "/metadata/annotations", value: { [escaped]: value } };

@@ -4,7 +4,6 @@ import type { Hook } from "../contract/hook.ts";
 import type { Started } from "./started.ts";
 
 export const NAME = "hook.example.com";
-/** The path of the webhook's URL. */
 export const REVIEW = "/review";
 export const CONFIG_MAPS = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"], apiGroups: [""] };
 

@@ -22,7 +22,6 @@ export class Hook {
   readonly calls: Review[] = [];
   replies: Replies = {};
   url = "";
-  /** The webhook's CA, as a webhook configuration contains it. */
   caBundle = "";
   #server: Server | undefined;
 

@@ -2,7 +2,7 @@
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-/** Numbers get a name only in known fields, because they may be equal by chance elsewhere. */
+/** Numbers get a name only in known fields: elsewhere, equal numbers may be a coincidence. */
 const NUMBER = /^\d+$/;
 const AGE = /^(?:\d+s|<invalid>)$/;
 const PORT = /127\.0\.0\.1:\d{4,5}(?!\d)/g;
@@ -35,8 +35,6 @@ export class Names {
   }
 
   nameOf(kind: string, value: string): string {
-    // List revisions and continue tokens get their own names, because a list's revision equals an object's only by
-    // chance.
     const key = kind === "list" ? `list ${value}` : value;
     const known = kind === "continue" ? undefined : this.#names.get(key);
     if (known !== undefined) return known;
@@ -55,7 +53,6 @@ export class Names {
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
-      // Sorts these items, because the server returns them in no particular order.
       const items =
         field === "causes"
           ? value.toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other)))

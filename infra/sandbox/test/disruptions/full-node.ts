@@ -21,7 +21,7 @@ export interface Stage {
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
 }
 
-/** Provides a full node. Tests and hooks may use the returned object; code outside of them may not. */
+/** Provides a full node. Only tests and hooks may use the returned object. */
 export function useFullNode(): Stage {
   const world = useSandbox({ terminationSeconds: GRACE });
   const gate = useGate(world);

@@ -13,7 +13,6 @@ import { eventually, type World } from "../with-sandbox.ts";
 /** "later": denies, with a Retry-After header. "hold": gives no answer until `release`. */
 export type Verdict = "allow" | "deny" | "later" | "hold";
 
-/** The delay in the Retry-After header. It is longer than all timers of the actors. */
 export const RETRY_AFTER_SECONDS = 6;
 
 export interface Asked {
@@ -69,7 +68,7 @@ interface Review {
 
 /**
  * Registers the webhook before the tests. After each test, removes the pods of the namespace `default` and the recorded
- * reviews. The returned function may be called only inside tests and hooks.
+ * reviews. Only tests and hooks may call the returned function.
  */
 export function useGate(world: World): () => Gate {
   let gate: Gate | undefined;
