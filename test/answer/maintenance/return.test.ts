@@ -37,3 +37,13 @@ test.each<readonly [what: string, here: object, there: object, returns: number]>
   await app.reconcile();
   expect(fake.api.objects("virtualmachineinstancemigrations")).toHaveLength(returns);
 });
+
+test("of two VMs, only one returns to a node with room for one", async () => {
+  const vms = ["web", "mail"].map((name) => ({ name, vmi: {}, runStrategy: "Always" }));
+  const fake = created({ afterwards: { returnVMs: "WhenUncordoned" } }, vms);
+  const app = openApp(fake);
+  await reconcileEvery(fake, app, 8);
+  fake.nodes.put(roomy(NODE, { allocatable: { pods: 1 } }));
+  await app.reconcile();
+  expect(fake.api.objects("virtualmachineinstancemigrations")).toHaveLength(1);
+});
