@@ -64,7 +64,7 @@ function keyOf({ namespace = "", name }: Versioned): string {
 }
 
 /**
- * Returns the resourceVersion as a number, so that versions can be compared. See
+ * Returns the resourceVersion as a number, so that versions can be compared (VERSIONS.comparableVersions). See
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
  */
 function versionOf({ resourceVersion = "0" }: Versioned): number {

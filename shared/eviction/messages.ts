@@ -95,7 +95,7 @@ export const REMEDY = {
   NoRoom:
     "an administrator: add a node, or free room on one; if the message names Taints: uncordon a node, or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
-  LocalStorage: "the person who drains: kubectl drain --delete-emptydir-data loses that data",
+  LocalStorage: "the person who drains: add --delete-emptydir-data, which loses the data in the pod's emptyDir volumes",
   StrategyNone: "the VM's owner: set evictionStrategy LiveMigrate; otherwise the drain shuts the guest down",
   ShutdownByStrategy: "the VM's owner: plan for the shutdown, or remove what blocks migration",
   BackingOff:

@@ -10,8 +10,8 @@ export type Failure =
   /** The memory for answers of the API server is used up: see transport.ts. */
   | { readonly reason: "Busy" }
   /**
-   * The answer is not from a Kubernetes API server, or is not the requested object. `odd`: the answer is the requested
-   * object, in an unknown form.
+   * The answer is not from a Kubernetes API server, is not the requested object, or (`odd`) is the requested object in
+   * an unknown form.
    */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 

@@ -82,8 +82,8 @@ function isEnding({ fate }: VmView): boolean {
 }
 
 /**
- * Returns whether other pods leave next: no VM is moving or about to move. Guests that will end wait for these pods,
- * unless `forceShutdowns` is set.
+ * Returns whether other pods leave next: no VM is moving or about to move. VMs that are to be shut down or
+ * restarted wait for these other pods, unless `forceShutdowns` is set.
  */
 export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
   return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));

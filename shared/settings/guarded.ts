@@ -11,6 +11,7 @@ import type { InstalledWebhook } from "../kube/facts.ts";
  * cause.
  */
 export const GUARDED = {
+  /** Since VERSIONS.asynchronousPreemption, the scheduler deletes victims in parallel with its other work. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   /** Dynamic Resource Allocation taints a device of the pod, not the node (VERSIONS.deviceTaints). */

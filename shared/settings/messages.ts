@@ -33,7 +33,7 @@ export const SETTINGS_MESSAGES = {
   policyWithoutGate: (policies: readonly string[]) =>
     `${policies.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods whose deletion they refuse`,
   policyMissing: (policies: readonly string[]) =>
-    `${policies.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; deletions because of taints always succeed`,
+    `${policies.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; without lifeboat-hold-taints, deletions because of taints succeed at any time`,
   handlerEndsWithTaint:
     "virt-handler does not tolerate NoExecute taints: such a taint evicts it, and then no VM can leave the node",
   holds: "While Lifeboat is unavailable, the API server refuses to delete pods whose VMs have to move",

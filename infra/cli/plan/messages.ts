@@ -30,7 +30,7 @@ export const PLAN_TABLE_MESSAGES = {
   },
   withoutWork: "time for work on the drained nodes is not included",
   refused: "refused",
-  unprovenMark: "?N: N leaving VMs are of a class without a known successful migration",
+  unprovenMark: "?N: no successful migration is known of N leaving VMs, or of VMs like them",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
@@ -51,7 +51,7 @@ export const PLAN_TABLE_MESSAGES = {
   vmsOf: (vms: number, kind: string) => `${counted(vms, "VM")} (${printable(kind)})`,
   unproven: (launcher: string) => `none has migrated to ${printable(launcher)} yet (unproven)`,
   todaysLauncher: "today's launcher",
-  proveBy: (command: string) => `one migration would prove that: ${command}`,
+  proveBy: (command: string) => `find out with one migration: ${command}`,
   failing: (times: number, vm: string, reason: string) =>
     `the last ${times === 1 ? "migration" : `${times} migrations`} failed; ${printable(vm)}: ${printable(reason)}`,
   proofs: (proven: number, unproven: number, failing: number) =>

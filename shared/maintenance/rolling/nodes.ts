@@ -69,7 +69,7 @@ export function cut(message: string): string {
   return message.slice(0, ROLLING_BOUNDS["status.nodes[].message"]).toWellFormed();
 }
 
-/** Returns the name of the node's NodeEvacuation, which is the same in every process. */
+/** Returns the name of the node's NodeEvacuation, which is the same for every process of Lifeboat. */
 export function evacuationName({ uid }: Pick<RollingMaintenanceFacts, "uid">, node: string): string {
   return derivedName("", node, hash8(`${uid}/${node}`));
 }

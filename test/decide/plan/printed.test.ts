@@ -56,7 +56,7 @@ test("on a terminal of 80 columns every line fits, and a command to copy stays i
   const residents = [vm("pinned", 2, { vmi: pinned }), vm(vmName), vm("large", 15), ending];
   const f = cluster({ [name]: residents, node02: [vm("b")] }, { unread: [`whether ${"something ".repeat(12)}is so`] });
   const lines = printed(f, { until: NOW, bandwidth: 2 ** 30 }, false, 80);
-  const command = `    one migration would prove that: lifeboat evacuate ${vmName} -n apps`;
+  const command = `    find out with one migration: lifeboat evacuate ${vmName} -n apps`;
   const large = cluster({ [name]: [vm(vmName)], node02: [] });
   expect(printed(large, {}, false, 80)).toContain(command);
   expect(lines.filter((line) => line.length > 80 && line !== command)).toEqual([]);
