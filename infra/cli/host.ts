@@ -23,7 +23,7 @@ export interface Host {
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 
-/** Returns the host of this process. The second Ctrl-C ends the process, as in every tool. */
+/** Returns the streams, the clock and the environment of this process. The second Ctrl-C ends the process, as in every tool. */
 export function processHost(): Host {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());

@@ -86,7 +86,7 @@ export const REMEDY = {
   SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
   LeftOver: "an administrator: make sure that no guest runs in the pod, then kubectl delete pod",
   BoundToNode: "the VM's owner: change its nodeSelector or affinity, or stop the VM",
-  MigrationsOff: "the administrator of the KubeVirt CR: raise the limit",
+  MigrationsOff: "the administrator of the KubeVirt CR: raise the limit of migrations above 0",
   NameTooLong: "the VM's owner: stop the VM, or create it again with a shorter name",
   Orphaned: "the person who drains: kubectl delete pod, because the pod's VMI is gone",
   Finalizers: "the owner of the finalizers: the controller that set them has to remove them",

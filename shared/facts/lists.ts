@@ -2,7 +2,7 @@
 import type { NodeFacts } from "../kube/facts.ts";
 import { type Facts, factsFrom, textOf } from "./facts.ts";
 
-/** Returns the facts of nodes. A question about another kind is a defect. */
+/** Returns facts that consist of these nodes. Throws if a rule reads another kind: that is a defect. */
 export function factsOfNodes(nodes: readonly NodeFacts[]): Facts {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   return factsFrom((question) => {

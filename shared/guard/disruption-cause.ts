@@ -182,7 +182,7 @@ export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Dele
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);
   if (cause !== "NodeTermination") return cause === "Preemption";
-  // Nothing in the pod shows who deletes it, so the node has to show that it is being terminated.
+  // The pod does not show that its node is being terminated. The node has to show that.
   const isShown = node === undefined || isEnding(node);
   return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }

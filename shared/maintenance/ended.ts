@@ -1,4 +1,4 @@
-/** The remaining work for a NodeEvacuation that has ended, and the cleanup of one that ends. */
+/** The actions when a NodeEvacuation ends, and the work that remains after its end. */
 import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";

@@ -114,8 +114,8 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
 const MOST_AHEAD = 5;
 
 /**
- * Returns the preflight's facts, with the VMs of nodes that drain earlier already placed. Undefined: there is no such
- * node.
+ * Returns the preflight's facts. The VMs of nodes whose drain starts earlier are placed on other nodes in them.
+ * Undefined: there is no such node.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

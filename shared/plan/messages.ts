@@ -51,7 +51,7 @@ export const PLAN_MESSAGES = {
 
   // A guest that ends
   mayEndAgain: (summary: string, vms: readonly string[]) =>
-    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start on this node before the drain, and end again`,
+    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start again on this node before its drain, and then be shut down again`,
   heldBack: (message: string) => `${message}; the guest runs until everything else can leave`,
 
   // Evidence of earlier migrations

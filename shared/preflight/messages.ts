@@ -111,7 +111,7 @@ export const PREFLIGHT_MESSAGES = {
     whenGone(pod, `PodDisruptionBudget ${budget} allows no eviction, and no controller replaces the missing pod`),
   kubeletNotReady: (node: string) => `when the pods of ${node} leave: its kubelet is not ready, and ends no pod`,
   leavingElsewhere: (nodes: number | undefined) =>
-    `which VMs leave ${nodes === undefined ? "" : `${nodes} `}other nodes and need room, too`,
+    `which VMs leave ${nodes === undefined ? "" : `${nodes} `}other nodes and need room elsewhere`,
   unreadVmi: (pod: Pod) => `the VMI of pod ${keyOf(pod)}`,
   rollout: "whether KubeVirt's current rollout delays the drain",
   unreadKubeVirt: "the KubeVirt object",

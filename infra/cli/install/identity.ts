@@ -41,7 +41,7 @@ export interface GivenIdentity {
   readonly settled: Inside;
 }
 
-/** How long to wait until every API server has seen the webhook objects, which it watches. */
+/** How long to wait until every API server has the changed webhook objects from its watch. */
 const LEARNED_MS = 30_000;
 /** How long to wait until every replica serves the certificate. A replica reads the Secret every 10 s. */
 const SERVED_MS = 60_000;

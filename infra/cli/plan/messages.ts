@@ -30,7 +30,7 @@ export const PLAN_TABLE_MESSAGES = {
   },
   withoutWork: "time for work on the drained nodes is not included",
   refused: "refused",
-  unprovenMark: "?N: no successful migration is known of N leaving VMs, or of VMs like them",
+  unprovenMark: "?N: N leaving VMs, and VMs like them, have no known successful migration",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
@@ -49,7 +49,7 @@ export const PLAN_TABLE_MESSAGES = {
 
   // Classes of VMs
   vmsOf: (vms: number, kind: string) => `${counted(vms, "VM")} (${printable(kind)})`,
-  unproven: (launcher: string) => `none has migrated to ${printable(launcher)} yet (unproven)`,
+  unproven: (launcher: string) => `no such VM has migrated to ${printable(launcher)} yet (unproven)`,
   todaysLauncher: "today's launcher",
   proveBy: (command: string) => `find out with one migration: ${command}`,
   failing: (times: number, vm: string, reason: string) =>

@@ -6,8 +6,8 @@ export interface Measurement {
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
   /**
-   * Samples of the floor in the same unit, one for each measured sample. Measured samples and floor samples alternate
-   * in time.
+   * Samples of the baseline in the same unit, one for each measured sample. Measured samples and baseline samples
+   * alternate in time.
    */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
   /** The highest acceptable ratio to the floor. Without a floor, the highest acceptable median. */
