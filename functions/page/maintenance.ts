@@ -94,8 +94,9 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
  * Returns a text about the present state. A paused or cancelled spec takes precedence over the status, which may be a
  * minute old.
  */
-function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
-  const { phase, startTime, message = "Lifeboat has not read it yet" } = status;
+function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
+  const { spec, status } = ne;
+  const { startTime, message = "Lifeboat has not read it yet" } = status;
   if (hasEnded({ status })) return isolated(sentence(message));
   if (spec.intent === "Withdrawn") return "It is cancelled. Running migrations continue, other VMs stay.";
   if (spec.progress === "Paused") {
@@ -103,10 +104,16 @@ function messageOf({ spec, status }: NodeEvacuationFacts, node: NodeFacts | unde
       ? "A person has paused it. It has not started."
       : "A person has paused it: nothing new starts; running migrations continue.";
   }
-  // Lifeboat pauses a started NodeEvacuation only after an uncordon. A cordoned node therefore means that a person
-  // paused and resumed it.
-  const isResumed = phase === "Paused" && (startTime === undefined || node?.unschedulable === true);
-  return isResumed ? "It was resumed, and continues within a minute." : isolated(sentence(message));
+  return isResumed(ne, node) ? "It was resumed, and continues within a minute." : isolated(sentence(message));
+}
+
+/**
+ * Returns whether a person has resumed the NodeEvacuation. Lifeboat itself pauses a started NodeEvacuation only after
+ * an uncordon. A part of a RollingMaintenance may be paused by an object that could not be read.
+ */
+function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | undefined): boolean {
+  if (owner !== undefined || status.phase !== "Paused") return false;
+  return status.startTime === undefined || node?.unschedulable === true;
 }
 
 /**

@@ -74,7 +74,7 @@ export const CLI_MESSAGES = {
   // Changes and their progress
   changed: (name: string, how: "paused" | "resumed" | "cancelled" | "withdrawn") => `${name} ${how}`,
   notReadYet: "Lifeboat has not read it yet",
-  pauseNotReadYet: "paused; Lifeboat has not read the pause yet",
+  paused: (message: string) => `paused: nothing new starts; ${message}`,
   pausedAsPart: (name: string, rolling: string) =>
     `NodeEvacuation ${name} is part of RollingMaintenance ${rolling}, which is paused. Resume that: lifeboat resume rollm/${rolling}`,
   evacuation: (name: string) => `evacuation.lifeboat.dev/${name}`,

@@ -93,7 +93,7 @@ function nodeRow(ne: NodeEvacuationFacts, host: Host): Row {
 export function messageOf({ spec, status }: NodeEvacuationFacts | RollingMaintenanceFacts): string {
   const { phase, message = MESSAGES.notReadYet, completionTime } = status;
   const isPausedNow = spec.progress === "Paused" && phase !== "Paused" && completionTime === undefined;
-  return isPausedNow ? MESSAGES.pauseNotReadYet : message;
+  return isPausedNow ? MESSAGES.paused(message) : message;
 }
 
 function ageOf(time: string | undefined, host: Host): string {

@@ -98,7 +98,7 @@ test("resume of a node whose RollingMaintenance is paused names what to resume, 
   expect((await call("resume node02 rollm/weekend --yes")).code).toBe(0);
 });
 
-test("maintenance that Lifeboat has not read has no success to report, and status says what is not read yet", async () => {
+test("maintenance that Lifeboat has not read has no success to report, and status says that it is paused", async () => {
   const spec = { nodes: { names: ["node03"] } };
   await cluster.client.create(rollingMaintenances, { metadata: { name: "unread" }, spec });
   const report = await call("report rollm/unread");
@@ -107,6 +107,6 @@ test("maintenance that Lifeboat has not read has no success to report, and statu
   const { code, out } = await call("status rollm/unread");
   expect([code, out.at(-1)]).toEqual([
     0,
-    expect.stringMatching(/^rollm\/unread +Scheduled +paused; Lifeboat has not read the pause yet$/),
+    expect.stringMatching(/^rollm\/unread +Scheduled +paused: nothing new starts; Lifeboat has not read it yet$/),
   ]);
 });

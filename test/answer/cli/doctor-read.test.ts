@@ -3,9 +3,8 @@ import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../../infra/cli/doctor/eviction.ts";
 import { readsOf } from "../../../infra/cli/doctor/reads.ts";
-import type { Connection } from "../../../infra/cli/connection.ts";
-import { createClient } from "../../../shared/kube/client.ts";
-import { type Fetch, sender } from "../../../shared/kube/transport.ts";
+import type { Fetch } from "../../../shared/kube/transport.ts";
+import { connectionTo } from "../../support/cli/canned.ts";
 import { KUBEVIRT_KINDS, NOW, reads } from "./doctor-facts.ts";
 
 const meta = (name: string, namespace = "") => ({ metadata: { name, namespace, uid: "u-1", resourceVersion: "1" } });
@@ -41,7 +40,7 @@ interface CannedAnswer {
 }
 
 /** All that has no answer is not there, but the account may do all that is asked about. */
-function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
+function canned(answers: Readonly<Record<string, CannedAnswer>> = {}) {
   const asked: { readonly method: string; readonly path: string; readonly query: unknown; readonly body: unknown }[] =
     [];
   const answerTo = (path: string): CannedAnswer => {
@@ -57,27 +56,14 @@ function connectionTo(answers: Readonly<Record<string, CannedAnswer>> = {}) {
     const status = code < 400 ? {} : { kind: "Status", code };
     return Response.json({ ...status, ...said }, { status: code });
   };
-  const endpoint = { server: "https://api.prod", token: "t", headers: {}, fetch: fetchCanned };
-  const { signal } = new AbortController();
-  const connection: Connection = {
-    context: "jane@prod",
-    server: endpoint.server,
-    namespace: "default",
-    cluster: () => createClient({ endpoint, signal, timeout: () => signal, onOddItem: () => undefined }),
-    send: () => sender(endpoint, signal),
-    settings: () => Promise.reject(new Error("not asked")),
-    refusals: new Map(),
-    warnings: new Map(),
-    trouble: () => undefined,
-  };
-  return { asked, connection };
+  return { asked, connection: connectionTo(fetchCanned) };
 }
 
 test("the message about a webhook that cannot be called does not repeat its URL, which contains the token", async () => {
   const message =
     'Internal error occurred: failed calling webhook "evictions.lifeboat.dev": failed to call webhook: Post "https://lifeboat.test/clusters/prod/admission/evictions/secret?timeout=10s": EOF';
   const path = "/api/v1/namespaces/apps/pods/virt-launcher-web-abcde/eviction";
-  const { asked, connection } = connectionTo({ [path]: { code: 500, body: { message } } });
+  const { asked, connection } = canned({ [path]: { code: 500, body: { message } } });
   const trial = { value: await readsOf(connection, NOW).trial() };
   const said = JSON.stringify(await evictionAnswered(reads({ trial })));
   expect(asked.find((request) => request.path === path)).toMatchObject({
@@ -98,12 +84,12 @@ test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
   ["that does not run",      {}, { phase: "Scheduled" }],
 ])("the trial eviction does not use a VM %s, whose answer would prove nothing", async (_, spec, status) => {
   const vmi = { ...VMI, spec: { ...VMI.spec, ...spec }, status: { ...VMI.status, ...status } };
-  const { connection } = connectionTo({ "/apis/kubevirt.io/v1/virtualmachineinstances": { body: list(vmi) } });
+  const { connection } = canned({ "/apis/kubevirt.io/v1/virtualmachineinstances": { body: list(vmi) } });
   expect(await readsOf(connection, NOW).trial()).toMatchObject({ pod: undefined });
 });
 
 test("the doctor sends only dry runs and reads", async () => {
-  const { asked, connection } = connectionTo({
+  const { asked, connection } = canned({
     "/apis/lifeboat.dev/v1alpha1": { body: resources("evacuations", "lifeboatconfigurations") },
   });
   await examine(readsOf(connection, NOW));

@@ -57,11 +57,11 @@ const BLOCKED: Scene = { vms: [VM], evacuations: [of("web", { phase: "Blocked", 
 const RUNNING = { status: UNDER_WAY };
 const WITHDRAWN = { spec: { intent: "Withdrawn" }, status: UNDER_WAY };
 const PAUSED = { spec: { progress: "Paused" }, status: { ...UNDER_WAY, phase: "Paused" } };
-const PAUSED_AS_PART: Scene = {
+const PAUSED_PART: Scene = {
   cordoned: true,
   nodeEvacuation: { isPart: true, status: { ...UNDER_WAY, phase: "Paused", message: "spec.progress is Paused" } },
-  rolling: { ...WEEKEND, spec: { progress: "Paused" } },
 };
+const PAUSED_AS_PART: Scene = { ...PAUSED_PART, rolling: { ...WEEKEND, spec: { progress: "Paused" } } };
 const DONE = { status: { ...UNDER_WAY, phase: "Evacuated" } };
 
 // prettier-ignore
@@ -102,6 +102,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["node",    "a resume before the status shows it",           { cordoned: true, nodeEvacuation: { status: { ...UNDER_WAY, phase: "Paused", message: "spec.progress is Paused" } } }, "It was resumed, and continues within a minute."],
   ["cluster", "that its RollingMaintenance is paused",         PAUSED_AS_PART, "A person has paused it: nothing new starts; running migrations continue."],
   ["node",    "that its RollingMaintenance is paused",         PAUSED_AS_PART, "A person has paused it: nothing new starts; running migrations continue."],
+  ["maintenance", "the status of a part whose RollingMaintenance is not read", PAUSED_PART, "spec.progress is Paused"],
   ["maintenance", "that its RollingMaintenance is paused",     PAUSED_AS_PART, "A person has paused it: nothing new starts; running migrations continue."],
   ["maintenance", "the progress of a maintenance",                 { nodeEvacuation: RUNNING }, "kernel Evacuating Node node01 has to be empty. 2 of 4 VMs are left. NodeEvacuation kernel VMs 2 of 4 gone, 1 moving, 1 blocked, 1 restarted"],
   ["node",    "the start of a scheduled maintenance",          { nodeEvacuation: { spec: { schedule: { notBefore: time(3600) } }, status: { phase: "Scheduled", verdict: "WillBlock", message: "starts at 22:00" } } }, "Maintenance Scheduled"],
