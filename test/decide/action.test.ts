@@ -1,4 +1,4 @@
-/** The actions whose failure does not end their chain. */
+/** Tests which actions may fail without ending their chain of actions. */
 import { expect, test } from "vitest";
 import { type Action, isOptional, recordEvent } from "../../shared/kube/action.ts";
 import { vmi } from "../support/fixtures.ts";

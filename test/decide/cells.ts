@@ -1,4 +1,4 @@
-/** Tables by strategy and mobility, in which a missing cell does not compile. */
+/** Types tables by strategy and mobility. A table with a missing cell does not compile. */
 import { type Mobility } from "../../shared/eviction/table.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/settings/strategy.ts";
 

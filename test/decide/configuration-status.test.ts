@@ -95,7 +95,8 @@ test("after an eviction was answered without facts, ReviewsDecided is False for 
   expect(bad.conditions.at(-1)?.message).toBe(
     "Lifeboat answered an eviction although it could not read what it needed: 403 Forbidden",
   );
-  // Within a minute the condition is not written again; later its time is that of the last such eviction.
+  // Lifeboat does not write the condition again within a minute. Later, the condition has the time of the last eviction
+  // without facts.
   expect(undecided(bad, 59)).toBe(bad);
   const again = undecided(bad, 300);
   expect(reported({}, bad, at(599))).toBeUndefined();

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** The demands of each document, by the letter of their numbers. */
+/** The number of demands of each proposal, by the letter of the demands' IDs. */
 const DEMANDS = { E: 23, N: 17, D: 12, V: 17, K: 25 } as const;
 const MOST_REASONS = 20;
 const STATES: readonly string[] = ["done", "differently", "in part", "not done"];
@@ -22,7 +22,7 @@ const ROWS = TEXT.split("\n").flatMap((line) => {
 
 const TEST = /^\[(.+)\]\((.+\.test\.ts)\): `(.+)`$/;
 const HEADING = /^\[.+\]\((.+\.md)#(.+)\)$/;
-/** A reason is a sentence. The second kind names the version that made the demand out of date. */
+/** A reason is a sentence. `Out of date` also names the version that made the demand obsolete. */
 const REASON = /^(?:Not done: .{40,}|Out of date: .*\d\.\d+.*)\.$/;
 
 /** Finds a title where a test, a group of tests or a row of a table starts. */
@@ -32,7 +32,7 @@ function hasTitle(file: string, title: string): boolean {
   return new RegExp(`${begins}(["'\`])${literal}\\1`).test(read(file));
 }
 
-/** Returns a document's anchors as GitHub makes them. */
+/** Returns the anchors that GitHub gives to a document's headings. */
 function slugsOf(file: string): readonly string[] {
   const headings = [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
   return headings.map((heading) =>
@@ -43,7 +43,7 @@ function slugsOf(file: string): readonly string[] {
   );
 }
 
-/** Returns the problem of one piece of evidence. Undefined: none. */
+/** Returns the problem of a text of evidence, or undefined if the evidence is valid. */
 function problemOf(evidence: string): string | undefined {
   const test = TEST.exec(evidence);
   if (test !== null) return isTest(test) ? undefined : `no such test: ${evidence}`;

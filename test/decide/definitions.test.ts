@@ -32,18 +32,18 @@ interface Kind {
   readonly code: Fields;
   /** Fields that the code does not read, with the reason. */
   readonly unread: Readonly<Record<string, string>>;
-  /** Enumerations of fields that the code reads as any text. */
+  /** Allowed values of fields that the code reads as any text. */
   readonly words: Readonly<Record<string, readonly string[]>>;
-  /** The enumerations in the rules. */
+  /** Lists of values in the validation rules of the CRD. */
   readonly lists: readonly (readonly string[])[];
-  /** Bounds that the code keeps when it writes. */
+  /** Limits that the code keeps when it writes these fields. */
   readonly written: Readonly<Record<string, number>>;
   /** Names the columns of `kubectl get`. `kubectl get -o wide` adds the columns in `wide`. */
   readonly columns: { readonly narrow: string; readonly wide: string };
   readonly shortNames: readonly string[];
 }
 
-/** The API server accepts three values, the code reads two. */
+/** The API server accepts three values for the status of a condition. The code reads only two values. */
 const STATUSES = { "status.conditions[].status": ["True", "False", "Unknown"] };
 const VERDICTS = { WillBlock: 0, NoRoom: 0, Unknown: 0, WillSucceedWithShutdowns: 0, WillSucceed: 0 } satisfies Record<
   NodeVerdict,
@@ -180,7 +180,9 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
   });
 });
 
-/** Bounds of Kubernetes' and KubeVirt's names and words, of Lifeboat's short texts, and of administrators' values. */
+/**
+ * Matches fields whose bounds come from Kubernetes, from KubeVirt, from Lifeboat's short texts, or from administrators.
+ */
 const OTHER_BOUNDS =
   /(name|namespace|nodeName|nodeEvacuation|nodes\.names(\[\])?|matchLabels\{\}|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
 
@@ -197,7 +199,7 @@ type Paths<T> = T extends readonly (infer Item)[]
     : never;
 type None<P extends never> = P;
 
-/** The compiler names here a field that a type has and no schema reads. */
+/** Does not compile if the facts have a field that no schema reads. The compiler's error names the field. */
 export type Unread = [
   None<Exclude<Paths<EvacuationFacts>, Paths<EvacuationRead>>>,
   None<Exclude<Paths<NodeEvacuationFacts>, Paths<NodeEvacuationRead>>>,

@@ -1,4 +1,4 @@
-/** The tables of POLICY.md are those of the policy. */
+/** Tests that the tables of POLICY.md are the tables that the code renders. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { TABLES, withTables } from "../../infra/tools/docs/policy/document.ts";

@@ -1,11 +1,11 @@
-/** The documents stay short: a reader has to find what is needed to decide or to do something. */
+/** Limits the total size of the documents, because a reader must find a fact quickly. */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const MOST_BYTES = 150_000;
-/** Both are lists that grow with the product. */
+/** These documents are lists that grow with the product. */
 const GROWING: readonly string[] = ["CHANGELOG.md", "CONFORMANCE.md"];
 
 const DOCUMENTS = globSync("**/*.md", { cwd: ROOT, exclude: ["**/node_modules"] }).filter(

@@ -7,7 +7,9 @@ import { at, evacuation, EXTERNAL, marked, migration, settings, verbs } from "..
 import { course, planned, statusAfter } from "../support/worlds.ts";
 
 const WAITS = "eviction strategy External: the VM's external controller has to move the VM";
-/** A migration with the name that Cluster API's provider gives it, younger than the mark. */
+/**
+ * A migration that the VM's owner created after the mark. Cluster API's provider gives migrations a name of this form.
+ */
 const owners = migration({ name: "web-migration-x7k2p", createdAt: at(-9).getTime() });
 const failed = { ...owners, phase: "Failed", failureReason: "the guest is too busy" };
 const again = { ...owners, name: "web-migration-second", uid: "second", createdAt: at(-1).getTime() };

@@ -1,4 +1,6 @@
-/** Lifeboat's answers without facts: no VM dies because Lifeboat knows nothing, and no drain waits forever. */
+/**
+ * Tests Lifeboat's answers when Lifeboat cannot read the facts. The answers end no guest, and no drain waits forever.
+ */
 import { expect, test } from "vitest";
 import { undecidedMessage, saysUndecided, whenEvictionIsUndecided } from "../../shared/settings/failure-posture.ts";
 import type { PodFacts } from "../../shared/kube/facts.ts";

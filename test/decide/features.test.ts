@@ -1,6 +1,6 @@
 /**
- * The list of features is complete: gates, manifests and Events each belong to a feature, and the doctor examines each
- * feature.
+ * Tests that the list of features is complete. Each gate, manifest and Event belongs to a feature, and the doctor
+ * examines each feature.
  */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";

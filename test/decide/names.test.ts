@@ -1,4 +1,6 @@
-/** An exported name of the product has one meaning: a search for it finds one declaration. */
+/**
+ * Checks that each exported name of the product has one meaning, so that a search for the name finds one declaration.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Decisions are pure: facts in, actions out. The compiler excludes the platform; these tests exclude the rest, and keep
- * the folders in order.
+ * Tests that decisions are pure: facts in, actions out. The compiler excludes types of the platform. These tests
+ * exclude clocks, randomness and foreign imports, and check the order of the folders.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -26,8 +26,8 @@ function isPure(file: string): boolean {
 }
 
 /**
- * An import of foreign types would add the platform's ambient types, and the compiler would no longer exclude the
- * platform.
+ * Finds imports. An import of foreign types would add the platform's ambient types, and the compiler would no longer
+ * exclude the platform.
  */
 const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
 const IMPURE =
@@ -35,7 +35,7 @@ const IMPURE =
 
 const sourceOf = (file: string): string => readFileSync(new URL(file, SHARED), "utf8");
 
-/** Includes type imports. Paths in `shared` are relative to it; others are unchanged. */
+/** Returns the imported files, type imports included. Paths of files in `shared` are relative to `shared`. */
 function importsOf(file: string): readonly string[] {
   const imported = [...sourceOf(file).matchAll(IMPORTED)].map(([, from = ""]) => from);
   return imported.map((from) =>
@@ -43,9 +43,7 @@ function importsOf(file: string): readonly string[] {
   );
 }
 
-/**
- * A plugin's schema describes its arguments, and a rule's schema its view of objects; zod/mini adds no ambient types.
- */
+/** Files and folders whose schemas may import zod/mini. This import adds no ambient types. */
 const SCHEMAS = [
   "descheduling/plugins/",
   "kube/schemas/",
@@ -71,7 +69,7 @@ test("shared is compiled without platform types", () => {
   expect(TSCONFIG.exclude.filter((file) => !all.includes(file))).toEqual([]);
 });
 
-/** A folder imports only folders to its left, and none of its own rank. */
+/** The folders by rank. A folder imports only folders of lower ranks, which are listed first. */
 const ORDER: readonly (readonly string[])[] = [
   ["kube"],
   ["facts"],

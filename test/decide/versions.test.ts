@@ -1,4 +1,7 @@
-/** The table of versions is complete: each row is used where it says, and no other place names a version. */
+/**
+ * Tests that the table of versions is complete. Each row lists the files that use the version, and no other file names
+ * a version.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -11,7 +14,9 @@ const files = (...patterns: string[]) => patterns.flatMap((pattern) => globSync(
 const CODE = files("shared/**/*.ts", "functions/**/*.ts", "infra/{cli,relay,server,kubernetes}/**/*.ts").filter(
   (path) => path !== "shared/settings/versions.ts",
 );
-/** The sandbox simulates one version of each, and a changelog is about the past. */
+/**
+ * Documents that name only versions of the table. The sandbox's documents and the changelog may name other versions.
+ */
 const DOCUMENTS = files(
   "REFERENCE.md",
   "SECURITY.md",

@@ -4,7 +4,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed JSON; undefined without a body. */
+  /** The parsed JSON, or undefined without a body. */
   readonly body: unknown;
 }
 
@@ -18,13 +18,13 @@ export const json =
 export const status = (code: number, reason: string, message = reason): Behaviour =>
   json({ kind: "Status", apiVersion: "v1", status: "Failure", reason, message, code }, code);
 
-/** A page of a proxy in between. */
+/** Answers with an HTML page, as a proxy between client and API server does. */
 export const html =
   (code: number): Behaviour =>
   () =>
     new Response(`<html><h1>${code}</h1>${SECRET_OF_UPSTREAM}`, { status: code });
 
-/** In every bad answer, to find it again where it must not be. */
+/** A part of every bad answer. Tests check that this text does not appear in output. */
 export const SECRET_OF_UPSTREAM = "secret-of-the-upstream";
 
 export const neverAnswering: Behaviour = (_, signal) =>
@@ -42,7 +42,7 @@ function bodyOf(beginning: string, then: (controller: ReadableByteStreamControll
 export const stalling: Behaviour = (_, signal) =>
   bodyOf('{"kind":"Pod",', (body) => signal.addEventListener("abort", () => body.error(signal.reason)));
 
-/** A body that ends before it is over. */
+/** Breaks the connection before the end of the body. */
 export const truncating: Behaviour = () => bodyOf('{"kind":"Pod"', (body) => body.error(new TypeError("terminated")));
 
 export const hangingUp: Behaviour = () => {

@@ -1,4 +1,7 @@
-/** Calls the app of one isolate as a platform runs it: the clock is the test's, and the caller waits for work that continues after an answer. */
+/**
+ * Runs Lifeboat's app as a platform does. The test controls the clock, and waits for the work that continues after an
+ * answer.
+ */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../functions/app.ts";
 import type { Env, Platform } from "../../functions/env.ts";
@@ -32,7 +35,7 @@ export const TOKENS = {
   operatorToken: "the-operator-token",
 } as const;
 
-/** A minimal valid entry, plus a tweak. */
+/** Returns a minimal valid entry of `CLUSTERS` with the changes in `tweak`. */
 export function entry(server: string, tweak: Readonly<Record<string, unknown>> = {}) {
   return { server, ...TOKENS, ...tweak };
 }
@@ -43,42 +46,41 @@ export interface Answer {
   readonly retryAfter: string | null;
   readonly headers: Headers;
   readonly text: string;
-  /** Undefined if it is not JSON. */
+  /** The parsed JSON, or undefined if the text is not JSON. */
   readonly body: unknown;
 }
 
 export interface App {
   request(path: string | Request, init?: RequestInit): Promise<Answer>;
-  /** Asks as the API server of cluster prod does. KubeVirt's webhook reviews the eviction too. */
+  /** Sends a review to the webhook for evictions of cluster prod. KubeVirt's webhook reviews the eviction, too. */
   evict(review: unknown, timeout?: string): Promise<Answer>;
   delete(review: unknown): Promise<Answer>;
   reconcile(): Promise<Answer>;
   metrics(): Promise<Answer>;
   tick(at: Date, more?: Pick<Surroundings, "stays" | "leave">): Promise<void>;
-  /** Messages of the queue of ticks arrive. */
+  /** Delivers messages of the queue of ticks. */
   receive(...bodies: readonly unknown[]): Promise<void>;
-  /** Asks as the command does. */
+  /** Explains an eviction as `lifeboat explain` does. */
   explain(pod: NamespacedName): Promise<ReturnType<typeof explanationOf>>;
   explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
-  /** And the reconcile that follows. */
+  /** Cancels evacuations as `lifeboat cancel` does, and reconciles the VMI. */
   cancel(vmi: NamespacedName): Promise<Cancelling>;
-  /** Holds the work that continues after the answers. */
+  /** The work that continues after the answers. */
   readonly after: readonly Promise<unknown>[];
-  /** Waits for it. */
+  /** Waits for the work that continues after the answers. */
   settle(): Promise<void>;
   now(): Date;
-  /** Moves the clock. */
+  /** Moves the clock forward. */
   pass(seconds: number): void;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** Cluster prod. */
   readonly target: Target;
 }
 
-/** `CLUSTERS` may be given as an object. */
+/** An environment in which `CLUSTERS` may be an object instead of text. */
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
 export interface Instead extends Partial<Platform> {
-  /** Time passes by it, and deadlines with it. */
+  /** The clock of the app and of the app's deadlines. */
   readonly clock?: VirtualClock;
   readonly registry?: IsolateState["registry"];
 }
@@ -91,14 +93,14 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   const platform: Platform = {
     fetch: reach,
     now: () => new Date(now),
-    // Time passes by sleeping only, and sleeping takes no time.
+    // Only `sleep` moves the clock. It takes no real time.
     sleep: async (ms) => {
       now += ms;
       await setImmediate();
     },
-    // No deadline passes, unless a test's own clock lets time pass.
+    // A deadline passes only if the test provides a clock.
     timeout: () => new AbortController().signal,
-    // Clusters in the order of their names.
+    // This value keeps clusters in the order of their names.
     random: () => 0,
     log: (line) => void log.push(line),
     ...instead,
@@ -122,7 +124,7 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
 
 const ASK_SECONDS = 10;
 
-/** Reaches the fake cluster at its address, and other clusters by their own URLs. */
+/** Returns a `fetch` that reaches the fake cluster at `SERVER`, and other clusters at their own URLs. */
 function fetchOf(fake: FakeCluster | undefined, before?: Before): Platform["fetch"] {
   const answer = fake?.api.fetch(before);
   return (url, init) => (answer && url.startsWith(SERVER) ? answer : reach)(url, init);
@@ -133,7 +135,7 @@ function envOf({ CLUSTERS, ...others }: TestEnv): Env {
   return { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
 }
 
-/** Opens the app of an isolate for one fake cluster, which is its cluster prod, or for the clusters of an environment. */
+/** Opens the app for a fake cluster with the name prod, or for the clusters of an environment. */
 export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Instead = {}): App {
   const { clock, registry, ...more } = instead;
   const fake = of instanceof FakeCluster ? of : undefined;
@@ -144,7 +146,8 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Ins
   const target = targetOf("prod", { ...entry(SERVER), headers: {} }, { env, platform, state });
   let app: ReturnType<typeof createApp> | undefined;
   const request = async (path: string | Request, init?: RequestInit) => {
-    // Its routes take longer than a reconcile, which needs none.
+    // Creates the app only for a request. The creation of the routes takes longer than a reconcile, which needs no
+    // routes.
     app ??= createApp(platform, state);
     return await answerOf(await app.request(path, init, env, context));
   };
@@ -171,7 +174,7 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Ins
   };
 }
 
-/** Runs `explain`, `explain node` and `cancel` as the command does, against the same cluster. */
+/** Runs `explain`, `explain node` and `cancel` on the same cluster as the command does. */
 function commandOf(target: Target, { now: clockNow }: Pick<Platform, "now">) {
   const asking = async () => {
     const cluster = target.connect(ASK_SECONDS);

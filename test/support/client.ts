@@ -1,4 +1,4 @@
-/** The product's own client of an API server: of a fake cluster, of a stub server, or of the sandbox. */
+/** Connects the product's own client to a fake cluster, a stub server or a sandbox. */
 import { type Client, type ClientOptions, createClient } from "../../shared/kube/client.ts";
 import { type Before, FakeCluster, SERVER } from "./cluster.ts";
 import { reach } from "./cluster/network.ts";
@@ -8,7 +8,7 @@ type Server = Pick<ClientOptions["endpoint"], "server"> & Partial<ClientOptions[
 
 const never = () => new AbortController().signal;
 
-/** No deadline passes in a fake cluster. */
+/** Connects a client. With a fake cluster no deadline passes. */
 export function connectTo(to: FakeCluster | Server, before?: Before, more: Partial<ClientOptions> = {}): Client {
   const isFake = to instanceof FakeCluster;
   const its = isFake ? { server: SERVER, fetch: to.api.fetch(before) } : { fetch: reach, ...to };
@@ -17,7 +17,7 @@ export function connectTo(to: FakeCluster | Server, before?: Before, more: Parti
   return createClient({ endpoint, signal: timeout(60_000), timeout, onOddItem: throwing, ...more });
 }
 
-/** Connects to a cluster with one VM, which answers with `answers`. */
+/** Connects to a fake cluster with one VM. The cluster gives the answers in `answers`. */
 export function connectToOneVm(answers: Answers, onOddItem: ClientOptions["onOddItem"] = throwing) {
   const fake = clusterWith(answers);
   return { cluster: connectTo(fake, undefined, { onOddItem }), requests: fake.requests };

@@ -1,11 +1,14 @@
-/** Time that passes only when nothing else is left to do: the clock wakes waiters in order, and no wait takes real time. */
+/**
+ * A virtual clock. Time passes only when no other work is left. The clock wakes waiters in order, and no wait takes
+ * real time.
+ */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "../../functions/env.ts";
 
 /**
- * Computes WebCrypto's digests in no time: WebCrypto's own end some turns of the event loop later, more on a busy machine. The results are the same,
- * so nothing restores the original.
+ * Computes digests at once. WebCrypto's own digests end some turns of the event loop later, and later on a busy
+ * machine. The results are the same, so nothing restores the original.
  */
 async function digest(_: unknown, data: Uint8Array): Promise<ArrayBuffer> {
   return new Uint8Array(createHash("sha256").update(new Uint8Array(data)).digest()).buffer;
@@ -17,14 +20,20 @@ interface Alarm {
   readonly ring: () => void;
 }
 
-/** Turns of the event loop: work that needs no time ends within fewer, even if a module is loaded again. */
+/**
+ * The turns of the event loop before the clock wakes a waiter. Work without a wait ends within fewer turns, even if a
+ * module loads again.
+ */
 const TURNS = 3;
-/** So often nothing is left to wake: what is waited for then never comes. A busy machine may need many turns for its file system. */
+/**
+ * The number of checks without a waiter before the clock gives up. A busy machine may need many turns for its file
+ * system.
+ */
 const PATIENCE = 3000;
 
 export class VirtualClock {
   #now: number;
-  /** Latest first. */
+  /** The alarms, the latest alarm first. */
   readonly #alarms: Alarm[] = [];
 
   constructor(now: Date) {
@@ -39,19 +48,19 @@ export class VirtualClock {
     return new Promise((resolve) => this.#set(ms, resolve));
   }
 
-  /** As `AbortSignal.timeout`, by this clock. */
+  /** Returns a signal as `AbortSignal.timeout` does, but by this clock. */
   timeout(ms: number): AbortSignal {
     const controller = new AbortController();
     this.#set(ms, () => controller.abort(new DOMException("the deadline has passed", "TimeoutError")));
     return controller.signal;
   }
 
-  /** Instead of a platform's own. */
+  /** Replaces a platform's functions for time. */
   get platform(): Pick<Platform, "now" | "sleep" | "timeout"> {
     return { now: () => this.now(), sleep: (ms) => this.sleep(ms), timeout: (ms) => this.timeout(ms) };
   }
 
-  /** Returns the result of some work, however long the work takes. */
+  /** Returns the result of the work, and lets time pass until the work ends. */
   async outcome<T>(work: Promise<T>): Promise<T> {
     if (!(await this.settle([work]))) throw new Error("it never ends");
     return await work;
@@ -61,7 +70,7 @@ export class VirtualClock {
     this.#now += seconds * 1000;
   }
 
-  /** Lets time pass until all of it is settled; false if something waits for what never comes. */
+  /** Lets time pass until all work is settled. Returns false if some work waits for an event that never comes. */
   async settle(work: readonly Promise<unknown>[]): Promise<boolean> {
     let settled = false;
     void Promise.allSettled(work).then(() => (settled = true));

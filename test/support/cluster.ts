@@ -1,4 +1,7 @@
-/** The fake cluster of the tests, with KubeVirt. Tests put facts and read facts; in between there are objects, requests and the real client. */
+/**
+ * A fake cluster with KubeVirt. Tests write and read facts. The cluster stores the facts as objects, and answers the
+ * requests of the product's client.
+ */
 import type * as z from "zod/mini";
 import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";
 import type { KubernetesEvent, NewEvacuation } from "../../shared/kube/action.ts";
@@ -56,7 +59,7 @@ class Shelf<R extends Kind, Given extends FactsOf<R>> {
       .filter(isSelected);
   }
 
-  /** As they are. */
+  /** Stores the facts without admission. */
   put(...facts: readonly Given[]): void {
     for (const one of facts) this.#api.put(this.#resource, this.#objectOf(one));
   }
@@ -66,7 +69,7 @@ class Shelf<R extends Kind, Given extends FactsOf<R>> {
   }
 }
 
-/** An Event, by the name that depends on its occasion. */
+/** An Event. The name depends on the occasion. */
 export interface RecordedEvent extends Pick<KubernetesEvent, "type" | "message"> {
   readonly name: string;
   readonly about: Json;
@@ -94,9 +97,12 @@ export class FakeCluster {
     "poddisruptionbudgets",
     objects.budgetObject,
   );
-  /** KubeVirt's eviction webhook, which marks. */
+  /** Whether KubeVirt's webhook reviews evictions and marks VMs. */
   isReviewing = true;
-  /** Names of pods whose evictions were asked for in earnest, in order; and what some of them are answered. */
+  /**
+   * Names of the pods that a client tried to evict, in order, without dry runs. `evictionAnswers`: answers for some of
+   * these pods.
+   */
   readonly evictions: string[] = [];
   readonly evictionAnswers = new Map<string, { readonly code: number; readonly message: string }>();
 
@@ -135,7 +141,7 @@ export class FakeCluster {
     if (facts !== undefined) this.api.put("kubevirts", objects.kubeVirtObject(facts));
   }
 
-  /** The LifeboatConfiguration. Undefined: there is none. */
+  /** Replaces the LifeboatConfiguration. Deletes it if `spec` is undefined. */
   configure(spec: unknown, status: object = {}): void {
     const resourceVersion = this.api.nextVersion();
     const metadata = { name: "lifeboat", uid: "configuration", generation: 1, resourceVersion };
@@ -153,7 +159,7 @@ export class FakeCluster {
     this.api.merge("virtualmachineinstances", key, { status: { evacuationNodeName: node ?? null } });
   }
 
-  /** As a person does. */
+  /** Creates an Evacuation as a person does. */
   createEvacuation({ namespace, name, spec }: NewEvacuation): void {
     const { vmiName, ...rest } = spec;
     const body = { metadata: { namespace, name }, spec: { virtualMachineInstance: { name: vmiName }, ...rest } };
@@ -175,7 +181,7 @@ export class FakeCluster {
 
 export const SERVER = "https://fake.example";
 
-/** Fast-check decides whose request is answered next. */
+/** Lets fast-check choose the request that is answered next. */
 export function interleaved(scheduler: Scheduler): Before {
   return (label) => scheduler.schedule(Promise.resolve(), label);
 }
@@ -183,14 +189,14 @@ export function interleaved(scheduler: Scheduler): Before {
 export const UNREACHABLE: Failure = { reason: "Unreachable" };
 export const FORBIDDEN: Failure = { reason: "Refused", code: 403, request: "the request" };
 
-/** Each such request fails. */
+/** Makes each matching request fail. */
 export function failing(requests: RegExp, failure: Failure = UNREACHABLE): Before {
   return (label) => {
     if (requests.test(label)) throw new ClusterError(failure);
   };
 }
 
-/** Before the first such request. */
+/** Calls `change` before the first matching request. */
 export function once(requests: RegExp, change: () => void): Before {
   let isDone = false;
   return (label) => {

@@ -1,10 +1,10 @@
-/** Facts of a test as a map. A rule that asks for anything else fails the test. */
+/** Provides the facts of a test from a map. A request for a fact that is not in the map fails the test. */
 import { type Answer, type Facts, factsFrom, type Question, textOf } from "../../shared/facts/facts.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 
 /**
- * By the text of the question: `nodes node01`, `virtualmachines apps/web`, `evacuations in apps where status.phase=Moved`. `undefined`: there
- * is no such object. A ClusterError: the read fails.
+ * Facts by the text of the question: `nodes node01`, `virtualmachines apps/web`, `evacuations in apps where
+ * status.phase=Moved`. `undefined`: the object does not exist. A ClusterError: the read fails.
  */
 export type FactMap = Readonly<Record<string, unknown>>;
 
@@ -12,7 +12,7 @@ export function factsOf(map: FactMap): Facts {
   return factsFrom((question) => answerIn(map, question));
 }
 
-/** As a source of facts for the driver. Each question is noted when it is asked. */
+/** Returns a source of facts for the driver. Adds each question to `asked`. */
 export function readsOf(map: FactMap, asked: string[] = []): (question: Question) => Promise<Answer> {
   return async (question) => {
     asked.push(textOf(question));
@@ -20,7 +20,7 @@ export function readsOf(map: FactMap, asked: string[] = []): (question: Question
   };
 }
 
-/** A list without an item that cannot be understood, for the reason `why`. */
+/** A list without an item that Lifeboat cannot parse. `why`: the problem of that item. */
 export class OddList {
   readonly value: readonly unknown[];
   readonly odd: readonly string[];

@@ -1,4 +1,4 @@
-/** Minimal valid facts plus one tweak: `vmi({ evictionStrategy: "External" })`. */
+/** Builds minimal valid facts with the changes of a test: `vmi({ evictionStrategy: "External" })`. */
 import { PLAIN } from "../../shared/kube/guest.ts";
 import type { Action } from "../../shared/kube/action.ts";
 import { budgetName } from "../../shared/budget/budget.ts";
@@ -42,11 +42,11 @@ export const MOBILITY: Readonly<Record<Mobility, LiveMigratable>> = {
   pinned: { migratable: false, reason: "DisksNotLiveMigratable", message: "the disk is not shared" },
 };
 
-/** Tweaks of a VMI. */
+/** Changes for `vmi`. */
 export const PINNED = { liveMigratable: MOBILITY.pinned };
 export const EXTERNAL = { evictionStrategy: "External" };
 
-/** Running on node01, migratable, strategy LiveMigrate. */
+/** Returns a migratable VMI on node01 with the strategy LiveMigrate. */
 export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
   return {
     namespace: "apps",
@@ -67,14 +67,14 @@ export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
   };
 }
 
-/** The same without a field: absent is not undefined here. */
+/** Returns the object without these fields. An absent field and an undefined field have different types. */
 export function without<T extends object, K extends keyof T>(object: T, ...keys: readonly K[]): Omit<T, K> {
   const copy = { ...object };
   for (const key of keys) delete copy[key];
   return copy;
 }
 
-/** Marked for its node. */
+/** Returns a VMI that is marked for the evacuation of its node. */
 export function marked(tweak: Partial<VmiFacts> = {}): VmiFacts {
   return vmi({ evacuationNodeName: NODE, ...tweak });
 }
@@ -113,7 +113,7 @@ export function newborn({ spec, status, ...tweak }: EvacuationTweak = {}): Evacu
   };
 }
 
-/** The same once it has been looked at and the mark has been seen. */
+/** Returns an Evacuation that Lifeboat has already handled once. Lifeboat has also seen the mark. */
 export function evacuation({ status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   const seen = {
     virtualMachineInstanceUID: VMI_UID,
@@ -129,7 +129,7 @@ export function evacuation({ status, ...tweak }: EvacuationTweak = {}): Evacuati
   return newborn({ ...tweak, status: { ...seen, ...status } });
 }
 
-/** One that has just ended so. */
+/** Returns an Evacuation that has just ended in this phase. */
 export function endedEvacuation(phase: EndPhase, { status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ ...tweak, status: { phase, reason: phase, completionTime: time(0), ...status } });
 }
@@ -138,7 +138,7 @@ export function owner(tweak: Partial<OwnerReference> = {}): OwnerReference {
   return { kind: "VirtualMachineInstance", name: "web", uid: VMI_UID, controller: true, ...tweak };
 }
 
-/** The launcher pod of the VMI, ready on node01. */
+/** Returns the launcher pod of the VMI, ready on node01. */
 export function pod(tweak: Partial<PodFacts> = {}): PodFacts {
   return {
     namespace: "apps",
@@ -155,7 +155,7 @@ export function pod(tweak: Partial<PodFacts> = {}): PodFacts {
   };
 }
 
-/** A pod that holds a volume plugged into the VMI. */
+/** Returns a hotplug pod, which holds a volume of the VMI. */
 export function hotplug(tweak: Partial<PodFacts> = {}): PodFacts {
   return pod({
     name: "hp-volume-7c9qd",
@@ -171,7 +171,7 @@ type BudgetTweak = Omit<Partial<BudgetFacts>, "status"> & { readonly status?: Pa
 
 const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 2 };
 
-/** Ours, up to date, allowing nothing. */
+/** Returns Lifeboat's budget for the VMI, which allows no disruption. */
 export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
   return {
     namespace: "apps",
@@ -189,7 +189,7 @@ export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
   };
 }
 
-/** A migration of the VMI, running since half a minute. */
+/** Returns a migration of the VMI that started half a minute ago. */
 export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
   return {
     namespace: "apps",
@@ -205,7 +205,7 @@ export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
   };
 }
 
-/** The VMI's node, with nothing to say against it. */
+/** Returns the VMI's node, which is ready and has no problem. */
 export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
   return {
     name: NODE,
@@ -231,7 +231,7 @@ export function settings({ limits, evacuation, ...tweak }: SettingsTweak = {}): 
   };
 }
 
-/** The actions of one kind, typed. */
+/** Returns the actions with this verb. */
 export function only<V extends Action["verb"]>(verb: V, actions: readonly Action[]): Extract<Action, { verb: V }>[] {
   return actions.filter((action): action is Extract<Action, { verb: V }> => action.verb === verb);
 }

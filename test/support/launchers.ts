@@ -1,15 +1,15 @@
-/** Launcher pods as the annotations' policy sees them, and what an API server makes of its patches. */
+/** Builds launcher pods for the rules of the annotations, and applies the patches as an API server does. */
 import type { Action } from "../../shared/kube/action.ts";
 import { type AnnotationWorld, planAnnotations } from "../../shared/annotations/descheduler-annotations.ts";
 import type { LauncherFacts } from "../../shared/kube/facts.ts";
 import type { Settings } from "../../shared/settings/settings.ts";
 import { at, NODE, NOW, only, POD_NAME, POD_UID, settings, VMI_UID, vmi } from "./fixtures.ts";
 
-/** In the descheduler's words. */
+/** Annotations that the descheduler defines. */
 export const ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 
-/** The pod that the guest of `vmi()` runs in, ten minutes old, without any of the annotations. */
+/** Returns the launcher pod of `vmi()`. The pod is ten minutes old and has no annotation of the descheduler. */
 export function launcher(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
   return {
     namespace: "apps",
@@ -31,7 +31,7 @@ export function target(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
   return launcher({ name: "virt-launcher-web-target", uid: "target-uid", nodeName: "node02", ...tweak });
 }
 
-/** With the gate on; KubeVirt is left so many seconds. */
+/** Returns settings with the feature gate enabled. `adoptSeconds`: the time that Lifeboat leaves to KubeVirt. */
 export function annotating(adoptSeconds: number): Settings {
   return settings({ featureGates: ["DeschedulerSupport"], evacuation: { adoptSeconds } });
 }

@@ -1,4 +1,4 @@
-/** AdmissionReviews of evictions: a minimal valid one, plus a tweak. */
+/** Builds minimal valid AdmissionReviews of evictions and deletions, with the changes of a test. */
 import { POD } from "./cluster/one-vm.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 export const UID = "00000000-0000-0000-0000-000000000001";
 
 export interface Tweaks {
-  /** Fields of the review itself, of its request, and of the Eviction in it. */
+  /** Changed fields of the review, of the request in the review, and of the Eviction in the request. */
   readonly review?: Json;
   readonly request?: Json;
   readonly eviction?: Json;
@@ -37,7 +37,10 @@ export function evictionOf({ namespace, name }: { readonly namespace: string; re
   return evictionReview({ request: { namespace, name }, eviction: { metadata: { namespace, name } } });
 }
 
-/** A scheduler's deletion of the pod, as `infra/kubernetes/optional/guard/guard.yaml` has it sent. */
+/**
+ * Returns the review of a pod's deletion by the scheduler, as `infra/kubernetes/optional/guard/guard.yaml` requests the
+ * review.
+ */
 export function deletionOf(oldObject: unknown, more: Json = {}): Json {
   const request = {
     uid: UID,
@@ -50,7 +53,7 @@ export function deletionOf(oldObject: unknown, more: Json = {}): Json {
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
 }
 
-/** The review that denies, as the API server reads it. */
+/** Returns a review that refuses the request, as the API server reads the review. */
 export function refusal(message: unknown, more: Json = {}): Json {
   const response = { uid: UID, allowed: false, status: { code: 429, reason: "TooManyRequests", message }, ...more };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };

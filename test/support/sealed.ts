@@ -1,4 +1,4 @@
-/** Entries of the registry as `npm run cluster` writes them. */
+/** Encrypts entries of the registry as `npm run cluster` does. */
 import { seal } from "../../shared/settings/sealed-entry.ts";
 
 const key = new Uint8Array(32).fill(7);

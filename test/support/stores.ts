@@ -12,7 +12,7 @@ interface Shelf<T> {
   list(): readonly T[];
 }
 
-/** `stateOf`: of which time; undefined: of now. */
+/** Returns stores. `stateOf`: returns the snapshot that a store contains, or undefined for the current objects. */
 export function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefined, isCurrent = true): Stores {
   const store = <T>(kind: Kind, shelf: Shelf<T>): Store<T> => {
     const at = <R>(work: () => R) => fake.api.at(stateOf(kind) ?? fake.api.snapshot(), work);

@@ -1,4 +1,7 @@
-/** Worlds for the planners, minimal plus one change. Their rules ask a map of facts: a request for any other fact fails the test. */
+/**
+ * Builds worlds for the planners, with the changes of a test. Rules read a map of facts, and a request for any other
+ * fact fails the test.
+ */
 import { SEEN_EVENTS } from "../../shared/evacuation/not-started.ts";
 import { textOf } from "../../shared/facts/facts.ts";
 import { MIGRATING_VMIS, selectMigrationsOf, selectPodsOf } from "../../shared/kube/selections.ts";
@@ -18,14 +21,17 @@ export interface Around extends Omit<HistoryWorld & EvacuationWorld, "facts"> {
   readonly migrations: readonly MigrationFacts[];
   readonly budgets: readonly BudgetFacts[];
   readonly pods: readonly PodFacts[];
-  /** Without them, rules may not ask for Events. */
+  /** The Events. If undefined, rules may not read Events. */
   readonly events: readonly SeenEvent[] | undefined;
-  /** KubeVirt's queue: VMs that migrate, and those of them that leave node01. Without it, rules may not ask for it. */
+  /**
+   * KubeVirt's queue: the number of VMs that migrate, and the number of these VMs that leave node01. If undefined,
+   * rules may not read the queue.
+   */
   readonly queue: { readonly running: number; readonly leaving: number } | undefined;
   readonly more: FactMap;
 }
 
-/** The VMI, marked, with its budget, and nothing that says that it should move. */
+/** Returns a world with a marked VMI and its budget. No other fact requires that the VM moves. */
 export function world(tweak: Partial<Around> = {}): HistoryWorld & EvacuationWorld {
   const around: Around = {
     vmis: [marked()],
@@ -100,13 +106,15 @@ export function planned(subject: EvacuationFacts, tweak: Partial<Around> = {}): 
   return planEvacuations(world({ evacuations: [subject], ...tweak })).chains.flat();
 }
 
-/** Returns the status that is written for this Evacuation, else its current status. */
+/** Returns the status that Lifeboat writes for this Evacuation, or the current status if Lifeboat writes no status. */
 export function statusAfter(subject: EvacuationFacts, tweak: Partial<Around> = {}): EvacuationStatus {
   const writes = only("WriteStatus", planned(subject, tweak));
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
 
-/** In order: the status as phase and reason, or that it is Released, `Event` for an Event, every other action by its verb. */
+/**
+ * Lists the actions in order. A status is written as phase and reason, or as Released. Every other action is its verb.
+ */
 export function inShort(actions: readonly Action[]): string {
   const words = actions.map((action) => {
     if (action.verb === "WriteStatus" && isToBeReleased(action.evacuation)) return "Released";
@@ -116,7 +124,7 @@ export function inShort(actions: readonly Action[]): string {
   return words.join(", ") || "-";
 }
 
-/** `inShort`, and of one that ends and has left something the next look, too, which takes that back. */
+/** Returns `inShort` of a plan. If the Evacuation ends and must still be released, adds `inShort` of the next plan. */
 export function course(subject: EvacuationFacts, tweak: Partial<Around> = {}): string {
   const first = inShort(planned(subject, tweak));
   const status = statusAfter(subject, tweak);

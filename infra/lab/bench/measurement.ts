@@ -10,7 +10,7 @@ export interface Measurement {
    * alternate in time.
    */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
-  /** The highest acceptable ratio to the floor. Without a floor, the highest acceptable median. */
+  /** The highest acceptable ratio to the floor, or, without a floor, the highest acceptable median. */
   readonly target?: number;
 }
 

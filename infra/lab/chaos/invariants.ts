@@ -90,7 +90,7 @@ export interface BudgetCheck extends Partial<Listener> {
   settled(): Promise<unknown>;
 }
 
-/** Checks that a marked VM has its budget. Without the budget, its next eviction would be allowed. */
+/** Checks that a marked VM has its budget. Without the budget, the API server would allow the VM's next eviction. */
 export function checkBudgets(
   asked: Asked,
   observer: Pick<Observer, "vmis" | "budgets">,
@@ -148,7 +148,7 @@ export interface Objects {
   readonly evacuations: readonly Evacuation[];
 }
 
-/** Describes the objects that should be gone or finished after a run. `budgeted`: VMs have budgets. */
+/** Describes the objects that should be gone or finished after a run. `budgeted`: whether VMs have budgets. */
 export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {
   const { vmis, pods, migrations, evacuations } = objects;
   /**
@@ -181,8 +181,8 @@ function leftOn(vmi: Vmi): readonly string[] {
 }
 
 /**
- * Describes what is wrong with a VM's budgets. The VM must have one budget if the run uses budgets and the VM's
- * strategy requires a budget. Otherwise it must have none.
+ * Describes the problems with a VM's budgets. The VM must have one budget if the run uses budgets and the VM's strategy
+ * requires a budget. Otherwise the VM must have no budget.
  */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);

@@ -21,7 +21,7 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 
 /**
  * Backdates the blockers of these NodeEvacuations by a minute, until the returned AbortController is aborted. Lifeboat
- * restarts a VM only if the blocker is a minute old, and a run is too short.
+ * restarts a VM only if the blocker is a minute old, and a run has no time to wait a minute.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

@@ -1,4 +1,4 @@
-/** Draws the plan of a run at random, by a seed and the run's number: its form, faults, VMs and settings. */
+/** Draws the plan of a run at random, by a seed and the run's number. The plan has a form, faults, VMs and settings. */
 import { drawFrom, type Draw } from "./draw.ts";
 import type { Fault } from "./fault.ts";
 import { FAULT_NAMES, type FaultName, FAULTS } from "./fault-names.ts";
@@ -104,7 +104,7 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** Draws several faults by weight. Skips faults that may not be combined with an earlier one. */
+/** Draws several faults by weight. Skips a fault that may not be combined with a fault that is already drawn. */
 function drawFaults(
   draw: Draw,
   first: FaultName | undefined,

@@ -71,17 +71,14 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/**
- * When a NodeEvacuation was first observed, when its status first listed VMs, and when it was first observed to have
- * ended.
- */
+/** The times of the first observations: of a NodeEvacuation, of VMs in the status, and of the end. */
 export interface Times {
   readonly created: number;
   readonly listed?: number;
   readonly ended?: number;
 }
 
-/** Adds `ms` for each state that is newly reached. */
+/** Returns the times after an observation at `ms`. Keeps the times of earlier observations. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;
@@ -155,7 +152,7 @@ function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
 }
 
 /**
- * Returns whether the VM was on the node when the NodeEvacuation was created, and until well after its status listed
+ * Returns whether the VM was on the node when the NodeEvacuation was created, and until well after the status listed
  * VMs.
  */
 function wasThere({ stays }: Seen, { spec }: NodeEvacuation, times: Times | undefined): boolean {

@@ -177,7 +177,8 @@ function injectedIn({ sandbox }: Cluster): readonly unknown[] {
 }
 
 /**
- * Returns functions that read from the API server. They repeat failed reads, because the API server may be unavailable.
+ * Returns functions that read from the API server. The functions repeat failed reads, because the API server may be
+ * unavailable.
  */
 function askedThrough(client: KubeClient): invariants.Asked {
   return {

@@ -1,6 +1,6 @@
 /**
- * Performs runs one after another. All runs with the same form of Lifeboat use one cluster, until something fails in
- * it.
+ * Performs runs one after another. All runs with the same form of Lifeboat use one cluster, until a run in the cluster
+ * fails.
  */
 import { isReal } from "../../sandbox/index.ts";
 import { type Cluster, startCluster } from "./cluster.ts";

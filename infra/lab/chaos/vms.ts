@@ -8,7 +8,7 @@ export interface ChaosVm {
   /** `Unknown` is written into the VMI. KubeVirt does not know this value. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
-  /** How many migrations fail before one succeeds. */
+  /** The number of migrations that fail before a migration succeeds. */
   readonly failures: number;
   /** The duration of the VM's migrations. By default, the duration for all VMs of the run. */
   readonly migrationMs?: number;
@@ -19,7 +19,7 @@ export interface ChaosVm {
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 export const DRAINED = "drained";
-/** The name of a PriorityClass. Its priority is higher than that of the other VMs. */
+/** The name of a PriorityClass with a higher priority than the other VMs have. */
 export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {

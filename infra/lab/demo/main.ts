@@ -1,4 +1,7 @@
-/** `npm start`: runs one scenario in two clusters of one process. Lifeboat is in one of them or in both. */
+/**
+ * `npm start`: runs one scenario in two clusters of one process. Lifeboat is in one of the clusters or in both
+ * clusters.
+ */
 import { FLAG, HELP, nameOf, readArguments, runTool } from "../../tools/console/arguments.ts";
 import { UsageError } from "../../cli/failed.ts";
 import { createScreen } from "../../tools/console/screen.ts";

@@ -1,4 +1,4 @@
-/** Renders two clusters side by side: rows, nodes, the last messages of each, and the result. */
+/** Renders two clusters side by side: rows, nodes, the last message about each cluster, and the result. */
 import { styleText } from "node:util";
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { World } from "../stage/world.ts";

@@ -66,7 +66,7 @@ export async function applyInCluster(
   await settle(given, giving);
 }
 
-/** Waits until the replicas are ready. They need a node with enough room. */
+/** Waits until the replicas are ready. The replicas need a node with enough room. */
 export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
   await waitFor(client, {
     resource: deployments,

@@ -1,4 +1,7 @@
-/** Runs Lifeboat for a sandbox as shipped: applies its manifests, and starts its Worker with their service account. */
+/**
+ * Runs Lifeboat for a sandbox as shipped: applies the manifests, and starts the Worker with the service account of the
+ * manifests.
+ */
 import { randomBytes } from "node:crypto";
 import { freePort, type Sandbox } from "../../sandbox/index.ts";
 import { applyLifeboat } from "./apply.ts";

@@ -4,8 +4,8 @@ import { isFullScan } from "../../../functions/schedule.ts";
 const MINUTE_MS = 60_000;
 
 /**
- * Returns the time of the cluster's first full scan (`full`), or of its first other tick (`small`). Starts at `since`,
- * and continues in steps of a minute.
+ * Returns the time of the cluster's first tick of this kind, not before `since`. `full`: a full scan. `small`: a tick
+ * without a full scan.
  */
 export function tickTime(cluster: string, kind: "full" | "small", since = new Date(0)): Date {
   for (let time = since.getTime(); ; time += MINUTE_MS) {

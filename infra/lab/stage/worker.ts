@@ -86,7 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     https: true,
     httpsKey: keyPem,
     httpsCert: certPem,
-    // Only this Worker trusts the CA. With NODE_EXTRA_CA_CERTS, the whole process would.
+    // Only this Worker trusts the CA. NODE_EXTRA_CA_CERTS would make the whole process trust the CA.
     outboundService: {
       network: {
         allow: ["public", "private"],

@@ -15,7 +15,7 @@ export interface VirtualMachine {
   readonly key: string;
   readonly uid: string;
   readonly strategy: string;
-  /** Why KubeVirt cannot migrate the VM. Absent if KubeVirt can migrate it. */
+  /** The reason why KubeVirt cannot migrate the VM. Absent if the VM can migrate. */
   readonly pinnedBecause?: string;
   readonly phase: string;
   readonly nodeName?: string;

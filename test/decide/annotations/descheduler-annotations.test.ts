@@ -1,4 +1,4 @@
-/** Which launcher pods get which annotation, and how long Lifeboat waits for KubeVirt's own controllers. */
+/** Tests which launcher pods get which annotation, and how long Lifeboat waits for KubeVirt's own controllers. */
 import { describe, expect, test } from "vitest";
 import { MOST_PATCHES } from "../../../shared/annotations/descheduler-annotations.ts";
 import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
@@ -18,7 +18,7 @@ const PODS = {
 } as const;
 const KINDS = ["source", "target", "completed", "terminating"] as const;
 
-/** add: if the annotation is missing; remove: if it exists; -: unchanged. */
+/** `add`: Lifeboat adds a missing annotation. `remove`: Lifeboat removes an existing annotation. `-`: no change. */
 type Cell = "add" | "remove" | "-";
 
 // prettier-ignore
@@ -34,7 +34,7 @@ const cells = rows.flatMap(([state, subject, ...expected]) =>
   KINDS.map((kind, i) => [state, kind, expected[i] ?? "-", subject] as const),
 );
 
-/** Says whether the annotation is on the pod afterwards. */
+/** Returns whether the pod has the annotation after the planned action. */
 function after(pod: LauncherFacts, subject: VmiFacts): boolean {
   const [action, ...others] = annotations({ vmis: [subject], launchers: [pod] });
   expect(others).toEqual([]);

@@ -1,4 +1,4 @@
-/** Disruption budgets: when Lifeboat creates them, which VM has one, and how existing budgets change. */
+/** Tests when Lifeboat creates, changes and deletes disruption budgets, and which VM has a budget. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
 import {
@@ -87,12 +87,12 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a pinned VM loses its budget if only a VM of the same name elsewhere is evacuated",        { ...own, vmis: [pinned], evacuations: [evacuation({ namespace: "other" })] }, done],
   ["a pinned VM whose evacuation is blocked loses its budget",                  { ...own, vmis: [pinned], evacuations: [blocked] },                 done],
   ["a pinned VM whose evacuation has ended loses its budget",                        { ...own, vmis: [pinned], evacuations: [endedEvacuation("Withdrawn")] }, done],
-  // The budget exists all the time.
+  // Lifeboat restores the budget.
   ["a budget of an earlier version is repaired",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
   ["a budget without its owner is repaired",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
   ["a budget of another VMI's UID is repaired",                { ...own, budgets: [budget({ owners: [owner({ uid: "other" })] })] }, repaired],
   ["a budget that is being deleted is created again",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
-  // The budget is deleted.
+  // Lifeboat deletes the budget, or keeps it.
   ["a budget without its owner whose VMI is gone is deleted", { budgets: [budget({ owners: [] })] },                         done],
   ["a budget is kept if not all VMIs were read",                     { budgets: [budget({ owners: [] })], complete: false },             []],
   ["a recreated VMI gets a new budget; the old one is garbage-collected", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create"]],

@@ -1,10 +1,10 @@
-/** The time by which a person has to renew the certificate that Lifeboat serves in the cluster. */
+/** Tests the time by which a person must renew the certificate of Lifeboat's server in the cluster. */
 import { expect, test } from "vitest";
 import { judgeCertificate, renewalTime } from "../../../shared/settings/certificate.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = new Date("2026-11-28T12:00:00Z");
-/** Returns the validity of a certificate that lives for `days` days and expires in `left` days. */
+/** Returns the validity of a certificate with a lifetime of `days` days that expires in `left` days. */
 function lived(days: number, left: number) {
   const notAfter = new Date(NOW.getTime() + left * DAY_MS);
   return { notBefore: new Date(notAfter.getTime() - days * DAY_MS), notAfter };

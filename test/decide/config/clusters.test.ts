@@ -1,5 +1,5 @@
 /**
- * `CLUSTERS` and the registry's entries: a problem names the field and the expected value, and other entries stay
+ * Tests `CLUSTERS` and the registry's entries. A problem names the field and the expected value, and other entries stay
  * valid.
  */
 import { describe, expect, test } from "vitest";

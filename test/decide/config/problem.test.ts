@@ -1,4 +1,6 @@
-/** The problem of a schema without its own message names the expected value, and never the given value. */
+/**
+ * Tests the problems of values that a schema refuses. A problem names the expected value, and never the given value.
+ */
 import * as z from "zod/mini";
 import { expect, test } from "vitest";
 import { parseConfig } from "../../../shared/settings/problem.ts";

@@ -6,7 +6,7 @@ import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file
 
 const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
 
-/** A file with these additional keys. */
+/** Parses a policy file with these additional keys. */
 async function parse(tweak: Readonly<Record<string, unknown>>) {
   const parsed = await parseDeschedulerPolicy(dump({ ...HEAD, ...tweak }));
   if (!parsed.ok) return parsed;
@@ -33,7 +33,7 @@ function configured(...names: readonly PluginName[]) {
 
 const ALL = Object.entries(LEAST).map(([name, args]) => ({ name, args }));
 
-/** One profile with these plugins, all of which are configured. */
+/** Returns a profile that enables `plugins`. By default the profile has arguments for all plugins. */
 function withPlugins(plugins: unknown, pluginConfig: unknown = ALL) {
   return { profiles: [{ name: "p", pluginConfig, plugins }] };
 }

@@ -122,7 +122,7 @@ const said = (about: string, reason: string, message: string): SeenEvent => {
   return { about, reason, message, last: NOW.getTime() };
 };
 
-/** Returns the migration's target pod without a node for this many seconds. */
+/** Returns a target pod that has been unschedulable for this many seconds. */
 function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
   const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
   return { launchers: [pod(), { ...target, unschedulable, ...tweak }] };

@@ -1,6 +1,6 @@
 /**
- * An Evacuation's name and pod. If a pod has two Evacuations, one continues. The next Evacuation inherits attempts and
- * back-off.
+ * Tests the name and the pod of an Evacuation. If a pod has two Evacuations, only one Evacuation continues. The next
+ * Evacuation inherits the attempts and the back-off.
  */
 import { describe, expect, test } from "vitest";
 import {

@@ -1,4 +1,7 @@
-/** An Evacuation's messages about a migration that continues after it, and about a migration that KubeVirt ignores. */
+/**
+ * Tests the messages of an Evacuation about a migration that continues after the Evacuation, and about a migration that
+ * KubeVirt ignores.
+ */
 import { describe, expect, test } from "vitest";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";

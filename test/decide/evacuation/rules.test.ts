@@ -187,7 +187,7 @@ const rows: readonly Row[] = [
   ["received VM whose migration has ended: it did not move off this node",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
 ];
 
-/** While attempts are counted or a mark is being set, the status changes again. */
+/** Returns whether the status stays unchanged while the facts stay unchanged. */
 function isSettled({ phase, message = "" }: EvacuationStatus): boolean {
   return phase !== "BackingOff" && !message.includes("is being marked") && !message.includes("has been created");
 }

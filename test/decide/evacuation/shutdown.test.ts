@@ -16,14 +16,14 @@ const another = { ...web, uid: "another", nodeName: "node02", activePods: { othe
 const ended = { ...web, phase: "Succeeded" };
 
 interface Asking {
-  /** Undefined: the VirtualMachine does not exist. */
+  /** The VirtualMachine, or undefined if it does not exist. */
   readonly vm: object | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts;
   readonly budgets: readonly BudgetFacts[];
 }
 
-/** `asking`: changed facts that the rule reads; undefined: the rule may read none. */
+/** `asking`: changes to the facts that the rule reads. If `asking` is undefined, the rule may read no facts. */
 type Row = readonly [
   what: string,
   status: object,

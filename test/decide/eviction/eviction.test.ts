@@ -1,6 +1,6 @@
 /**
- * Requests to evict a VM's launcher pod: strategy × migratable, cell by cell; the Evacuation that a request starts,
- * joins or waits for.
+ * Tests requests to evict a VM's launcher pod. The tables list the answer for each strategy and mobility, and the
+ * Evacuation that a request starts, joins or waits for.
  */
 import { describe, expect, test } from "vitest";
 import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";

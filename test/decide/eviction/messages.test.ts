@@ -21,7 +21,10 @@ import {
 import { REMEDY, remedyOfBlocked, warningsOf } from "../../../shared/eviction/messages.ts";
 import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 
-/** kubernetes-sigs/descheduler takes a 429 for an annotated pod with this text for an eviction in background. */
+/**
+ * kubernetes-sigs/descheduler treats a 429 with this text as an eviction in background if the pod has the descheduler's
+ * annotation.
+ */
 const DESCHEDULER_EXPECTS = "Eviction triggered evacuation";
 
 const EXTERNALLY = `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`;

@@ -1,4 +1,7 @@
-/** The guest of a pod: pods whose end ends no guest may be evicted, targets never mark their VM, and volumes stay. */
+/**
+ * Tests evictions of launcher pods, of migration targets and of hotplug pods. The eviction of a migration target never
+ * marks the VM.
+ */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/eviction/decide.ts";
 import { answerTo, eviction, inShort } from "./evictions.ts";

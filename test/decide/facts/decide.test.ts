@@ -1,6 +1,6 @@
 /**
- * The driver of rules: rules request facts, the driver reads them, and a fact that was not read is never taken for
- * absent.
+ * Tests the driver of rules. A rule requests facts, and the driver reads the facts. A rule never treats an unread fact
+ * as an absent object.
  */
 import { expect, test } from "vitest";
 import { decide, decideSafely, type Reads } from "../../../shared/facts/decide.ts";
@@ -111,7 +111,7 @@ test("different views of a resource are different facts", async () => {
 
 const ofNodes = (f: Facts) => each(["a", "b"], (name) => f.get("nodes", named(name)));
 
-/** Each read returns the source's name. */
+/** Returns a source of facts. Each read returns the name of the source. */
 const source =
   (name: string, isCached: boolean, asked: string[]): Reads =>
   async ({ key }) => {

@@ -1,6 +1,6 @@
 /**
- * The guard refuses some deletions that bypass evictions, by strategy × migratable × cause, and reports why it allows
- * others.
+ * Tests which deletions the guard refuses, by strategy, mobility and cause, and the reasons for which it allows other
+ * deletions.
  */
 import { describe, expect, test } from "vitest";
 import {

@@ -1,4 +1,7 @@
-/** Reads a pod's disruption from its condition, and derives the deadline until which the guard refuses the deletion. */
+/**
+ * Tests how Lifeboat reads a disruption from a pod's condition, and the deadline until which the guard refuses the
+ * deletion.
+ */
 import { describe, expect, test } from "vitest";
 import type { GuardCause } from "../../../shared/settings/guarded.ts";
 import {
@@ -44,7 +47,7 @@ describe("the guard's deadline", () => {
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  // A drain continues, perhaps for hours: its Duplicate, which records a disruption, stays.
+  // The Evacuation of a drain may continue for hours. The Duplicate that records a disruption exists for the same time.
   test.each([
     ["Preemption", -31, 0, 120],
     ["Preemption", -29, 0, "DeadlinePassed"],

@@ -1,4 +1,4 @@
-/** Disruptions in progress: those that bypassed the guard, and those that the taint manager has stopped retrying. */
+/** Tests disruptions that bypassed the guard, and disruptions that the taint manager no longer retries. */
 import { describe, expect, test } from "vitest";
 import type { Taint } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";

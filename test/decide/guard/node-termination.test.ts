@@ -1,6 +1,5 @@
 /**
- * The end of a node: its requesters, the deadline for its VMs' pods, and the moment when the remaining time is left for
- * a shutdown.
+ * Tests the end of a node: the requesters, the deadline for the pods of VMs, and the time that is left for a shutdown.
  */
 import { describe, expect, test } from "vitest";
 import { type DeletionFacts } from "../../../shared/guard/decide.ts";
@@ -70,7 +69,7 @@ describe("the remaining time of a node", () => {
   test.each([
     [30,        at(30).getTime()],
     [2,         at(2).getTime()],
-    // Karpenter uses no shorter grace period, however late it is.
+    // Karpenter requests a grace period of 1 s when no time is left.
     [1,         NOW.getTime()],
     [undefined, undefined],
   ])("follows from a grace period of %s s", (grace, expected) => expect(deleteByOf(grace, NOW)).toBe(expected));

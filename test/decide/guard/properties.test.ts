@@ -92,7 +92,7 @@ function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
   fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 4000 });
 }
 
-/** Returns VMI and Evacuations as they are after the actions. */
+/** Returns the VMI and the Evacuations after the actions. */
 function after(
   actions: readonly Action[],
   f: { readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] },

@@ -1,4 +1,7 @@
-/** Volumes of VMs that have left a node: how long a NodeEvacuation waits for them, and its message. */
+/**
+ * Tests how long a NodeEvacuation waits for volumes of VMs that have left the node, and the message about these
+ * volumes.
+ */
 import { describe, expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { textOf } from "../../../shared/facts/facts.ts";

@@ -89,7 +89,7 @@ test("the estimate follows from the VMs that have left so far", () => {
     vmis: [vmiOf("web")],
     evacuations: [...gone, own("web", { status: { phase: "Migrating" } })],
   });
-  // Two VMs left in five minutes, one is left.
+  // Two VMs left the node in five minutes, and one VM is still on the node.
   expect(next.more).toMatchObject({
     virtualMachines: { total: 3, left: 1, moving: 1, moved: 2 },
     estimatedCompletionTime: time(150),

@@ -1,4 +1,7 @@
-/** The outcome of each VM: over any history of a node, the outcomes name every VM that was on it, and are true. */
+/**
+ * Tests the outcomes of a NodeEvacuation over any history of a node. The outcomes are true, and name every VM that was
+ * on the node.
+ */
 import { array, assert, boolean, constant, nat, oneof, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
@@ -12,7 +15,7 @@ import { at, pod } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
 
-/** The VMI as the API server shows it. */
+/** Returns the VMI as the API server shows it. */
 function whereabouts({ vmi, place }: Vm) {
   const shown: Readonly<Record<Vm["place"], VmiFacts | undefined>> = {
     Here: vmi,
@@ -35,7 +38,7 @@ interface Vm {
   readonly vmi: VmiFacts;
   place: "Here" | "Elsewhere" | "Again" | "Off";
   evacuation?: EvacuationFacts;
-  /** It migrated when Lifeboat saw it last: nothing evicts it then. */
+  /** Whether the VM was migrating when Lifeboat last saw the VM. No eviction ends the guest of a migrating VM. */
   wasMoving?: boolean;
   expected?: Outcome;
 }
@@ -189,7 +192,7 @@ test("more VMs than can be listed: every guest that ended is named, every VM cou
   history.look();
   expect([history.ne.status.outcomes.length, countsNow()?.total, countsNow()?.left]).toEqual([500, 620, 620]);
   for (const [i, vm] of history.vms.entries()) {
-    // The last ones are not in the list.
+    // The list has room for 500 VMs, so it does not contain the last VMs.
     if (i >= 580) history.evacuate(vm, "Restarted", "Again", "Restarted");
     else if (i >= 20) history.evacuate(vm, "Moved", "Elsewhere", "Moved");
     if (i % 100 === 99) history.look();

@@ -1,4 +1,4 @@
-/** Steering: which nodes have the taint that says that their turn is still to come. */
+/** Tests steering: which nodes have the taint for nodes whose turn in a RollingMaintenance has not come yet. */
 import { describe, expect, test } from "vitest";
 import type { RollingMaintenanceFacts, RollingMaintenanceSpec } from "../../../shared/kube/rolling-maintenance.ts";
 import { PENDING_TAINT } from "../../../shared/kube/names.ts";
@@ -14,7 +14,7 @@ const steering = (phases: Phases, spec: Spec = {}, status: RollingMaintenanceFac
 const tainted = (...names: readonly string[]) =>
   NODES.map((name) => node({ name, taints: names.includes(name) ? [PENDING_TAINT] : [] }));
 
-/** Names of the nodes that have the taint afterwards. */
+/** Returns the names of the nodes that have the taint after the planned actions. */
 function taintedAfter(nodes: ReturnType<typeof tainted>, all: readonly RollingMaintenanceFacts[]): readonly string[] {
   const after = new Set(nodes.filter(({ taints }) => taints.length > 0).map(({ name }) => name));
   for (const action of planSteering(nodes, all, NOW).chains.flat()) {

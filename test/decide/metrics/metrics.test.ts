@@ -20,7 +20,7 @@ function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["
   return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
-/** Returns the samples of that name with labels and value, by default without zeros. */
+/** Returns the labels and the value of each sample with this name. By default omits samples with the value 0. */
 function samplesOf(name: string, tweak: Partial<SeenMetrics>, zeros = false) {
   const metrics = parse(rendered(tweak)).find((one) => one.name === name)?.metrics ?? [];
   const samples = metrics.map(({ labels = {}, value }) => [...Object.values(labels), Number(value)]);

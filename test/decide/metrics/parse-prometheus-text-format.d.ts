@@ -1,4 +1,4 @@
-/** The library has no types of its own: this is what it returns. */
+/** Declares the types of this library, which has no types of its own. */
 declare module "parse-prometheus-text-format" {
   interface ParsedFamily {
     readonly name: string;

@@ -1,4 +1,7 @@
-/** Commands that the page offers to copy name a RollingMaintenance as the command takes it; a sentence leaves names as they are. */
+/**
+ * Tests the commands that the page offers, and the sentences of the page. A sentence starts with a capital letter,
+ * unless it starts with a name.
+ */
 import { expect, test } from "vitest";
 import { actsOnRolling } from "../../../functions/page/acts.ts";
 import { sentence } from "../../../functions/page/components.ts";

@@ -1,4 +1,4 @@
-/** Finished migrations as evidence: which count, and about which launcher. */
+/** Tests which finished migrations are evidence, and for which launcher version. */
 import { describe, expect, test } from "vitest";
 import type { PlanMigration, PlanPod } from "../../../shared/plan/facts.ts";
 import { evidenceOf } from "../../../shared/plan/evidence.ts";
@@ -58,7 +58,10 @@ test("KubeVirt writes the reason of a failure into the VMI first", () => {
   expect(evidenceOf({ ...f, vmis }).classes[0]?.failed?.reason).toBe("guest CPU doesn't match specification");
 });
 
-/** Old VMs that started 9000 and 8000 minutes ago. `moved` started at some time, and has moved. */
+/**
+ * Returns the proof of the old launcher version without the source pod of the VM `moved`. `startedAt`: the minutes
+ * since the start of that VM.
+ */
 function proofWithoutSource(startedAt: number | undefined, earlier: readonly PlanMigration[] = []) {
   const f = fleet([...earlier, moved], [old("later", { pod: { createdAt: at(8000) } })]);
   const vmis = f.vmis.map((vmi) =>

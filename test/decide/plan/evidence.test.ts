@@ -1,4 +1,4 @@
-/** Classes of VMs: what finished migrations say about them, and the canary of each. */
+/** Tests what finished migrations prove about each class of VMs, and the canary of each class. */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanVmi } from "../../../shared/plan/facts.ts";
 import { evidenceOf } from "../../../shared/plan/evidence.ts";

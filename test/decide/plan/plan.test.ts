@@ -1,4 +1,4 @@
-/** A rolling maintenance, planned: each node is judged after the nodes before it. */
+/** Tests the plan of a rolling maintenance. The plan judges each node after the nodes before it. */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanOptions } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
@@ -67,7 +67,7 @@ test("nodes that are evacuated at the same time take no VM of each other", () =>
 });
 
 test("a promise holds for any choice of the scheduler and any order of VMs", () => {
-  // In the order smallest first, both small VMs may take the room that the large VM needs.
+  // If the smallest VMs leave first, both small VMs may take the room that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],

@@ -26,7 +26,7 @@ function asked(f: PlanFacts, startIf: StartIf, tweak: Partial<PlanOptions> = {})
 
 const plan = (f: PlanFacts, startIf: StartIf, tweak: Partial<PlanOptions> = {}) => planOf(f, asked(f, startIf, tweak));
 
-/** node01 with these pods, beside a node with 14 GiB of 16 left. */
+/** Returns a cluster with these pods on node01. node02 has 14 GiB left. */
 const beside = (residents: readonly Resident[], tweak: Partial<PlanFacts> = {}) =>
   cluster({ node01: residents, node02: [vm("there", 2)] }, tweak);
 
@@ -86,7 +86,7 @@ test("nothing is said about the start if the person may not read what the server
 });
 
 test("a node that starts with some choices of kube-scheduler only is not promised to start", () => {
-  // In the order smallest first, both small VMs may take the room that the large VM needs.
+  // If the smallest VMs leave first, both small VMs may take the room that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],

@@ -8,7 +8,7 @@ import { cluster, GIB, options, ordinary, vm } from "../../support/plan/clusters
 const seconds = (n: number) => new Date(NOW.getTime() + n * 1000);
 const names = ["a", "b", "c", "d", "e", "f"];
 
-/** Six VMs of 2 GiB on node01; migrations of this many seconds each. */
+/** Returns a cluster with six VMs of 2 GiB on node01. `took`: the seconds of each finished migration. */
 function fleet(took: readonly number[]): PlanFacts {
   const migrations = took.map((tookSeconds, i) => ({
     ...migration({ name: `m${i}`, uid: `m${i}`, vmiName: names[i] ?? "", phase: "Succeeded" }),

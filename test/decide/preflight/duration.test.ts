@@ -1,4 +1,7 @@
-/** The forecast of a drain's duration, from the durations of this cluster's migrations, in KubeVirt's waves. */
+/**
+ * Tests the forecast of a drain's duration, from the durations of this cluster's migrations and the number of parallel
+ * migrations.
+ */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { durationOf } from "../../../shared/preflight/duration.ts";
@@ -75,8 +78,8 @@ const drains = fc.record({
 });
 
 /**
- * KubeVirt starts the next migration when one has ended; the start takes seconds, and so does a drain's notice of the
- * end.
+ * Returns the seconds that a drain takes. KubeVirt starts the next migration when a migration ends. The first start and
+ * the drain's notice of the end take some seconds.
  */
 function happens(times: readonly number[], atOnce: number): number {
   const ends: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * In clusters of any kind, preflight and the sandbox's scheduler agree on the places of pods, one by one and all
- * together.
+ * Tests that preflight and the sandbox's scheduler agree on the places of pods, one by one and all together, in random
+ * clusters.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -34,7 +34,7 @@ const anyTerms = fc.array(
     ),
   { maxLength: 2 },
 );
-/** One volume that only some zones reach, and one that every node reaches. */
+/** A volume that only some zones reach, and a volume that every node reaches. */
 const VOLUMES = [volumeIn("d", ["1"]), volumeIn("e", undefined)];
 const anySpec = fc
   .record({
@@ -77,7 +77,7 @@ const anyCluster = fc.record({
 
 type AnyCluster = typeof anyCluster extends fc.Arbitrary<infer T> ? T : never;
 
-/** The node lifecycle controller adds this taint. */
+/** The node lifecycle controller adds this taint to a cordoned node. */
 const CORDONED = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 function nodesOf({ nodes }: AnyCluster): readonly Node[] {
@@ -123,7 +123,7 @@ test("for any cluster, the scheduler can place each pod where preflight places i
         seen[room.fits ? "fits" : "not"] += 1;
         if (room.node === undefined) continue;
         expect(places).toContain(room.node);
-        // The source pod has gone when it is the next VM's turn.
+        // The source pod is gone before the next VM is placed.
         there.splice(there.indexOf(pod), 1);
         there.push(podOf(uid, { ...pod.spec, nodeName: room.node }, { labels: pod.metadata.labels ?? {} }));
       }

@@ -1,6 +1,6 @@
 /**
- * The progress of a node's evacuation: its state, the VMs that have left and that remain, in order; and one VM's
- * progress in words.
+ * Tests the progress of a node's evacuation: the state, and the order of the VMs that have left and that remain. Also
+ * tests the words for one VM's progress.
  */
 import { expect, test } from "vitest";
 import { nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
@@ -89,7 +89,7 @@ type Tweak = Parameters<typeof vmiOf>[1];
 interface Seen {
   readonly vmi?: Tweak;
   readonly migration?: Parameters<typeof migration>[0];
-  /** The reason of its Evacuation. */
+  /** The reason in the status of the VM's Evacuation. */
   readonly reason?: string;
 }
 

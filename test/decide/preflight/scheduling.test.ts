@@ -1,5 +1,6 @@
 /**
- * A pod fits on some nodes: examples of kube-scheduler's filters, for the preflight and for the sandbox's scheduler.
+ * Tests on which nodes a pod fits. The examples of kube-scheduler's filters test the preflight and the sandbox's
+ * scheduler.
  */
 import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
@@ -38,7 +39,7 @@ const s1 = (node: string, spec: Spec = {}, tweak: PodTweak = {}) =>
 const init = (...requests: Record<string, string>[]): Spec => ({
   initContainers: requests.map((r, i) => ({ name: `i${i}`, image: "x", resources: { requests: r } })),
 });
-/** A pod of 1m with these init containers; `+2m` is a sidecar. */
+/** Returns a pod with a container of 1m CPU, and init containers with these CPU requests. `+2m` is a sidecar. */
 const beside = (...cpus: string[]): Spec => ({
   ...requesting({ cpu: "1m" }),
   initContainers: cpus.map((text, i) => ({

@@ -1,6 +1,6 @@
 /**
- * Whether a pod fits nodes, according to the preflight, by the client's schemas, and to the sandbox's scheduler, which
- * shares no code with it.
+ * Determines on which nodes a pod fits: by the preflight with the client's schemas, and by the sandbox's scheduler.
+ * Preflight and scheduler share no code.
  */
 import { type Node, type PersistentVolume as Volume, type Pod, whyNot } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
@@ -82,12 +82,15 @@ export function nodeOf(name: string, labels: Labels = {}, spec: Node["spec"] = {
   };
 }
 
-/** The pod as the client reads it; a pod without a node is on the drained node. */
+/** Reads a pod as the client does. A pod without a node is on the drained node. */
 export function readPod(pod: Pod): PreflightPod {
   return preflightPodSchema().parse({ ...pod, spec: { ...pod.spec, nodeName: pod.spec?.nodeName ?? "drained" } });
 }
 
-/** A volume bound to the claim of the same name, and reached only from these zones. */
+/**
+ * Returns a volume that is bound to the claim of the same name. Only nodes in these zones reach the volume. Undefined:
+ * all nodes.
+ */
 export function volumeIn(name: string, zones: readonly string[] | undefined, namespace = "default"): Volume {
   const matchExpressions = [{ key: "zone", operator: "In", values: [...(zones ?? [])] }];
   const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };

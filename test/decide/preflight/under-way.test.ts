@@ -20,7 +20,7 @@ const vm = (tweak: Partial<VmiFacts>, f: Partial<PreflightFacts> = {}) => facts(
 const LIMITS = settings().limits;
 const OURS = { namespace: "apps", vmiName: "web" };
 
-/** The target pod of migration `uid` on node02, which has no room for another one. */
+/** Returns the target pod of the migration `job` on node02. */
 const target = (tweak: object = {}) => {
   const labels = {
     "kubevirt.io": "virt-launcher",

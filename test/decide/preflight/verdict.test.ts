@@ -1,4 +1,4 @@
-/** The verdict of a drain, and the outcome of each pod, in administrators' own situations. */
+/** Tests the verdict of a drain and the outcome of each pod in typical situations of administrators. */
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";

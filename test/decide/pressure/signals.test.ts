@@ -1,4 +1,4 @@
-/** Guests that a kubelet is ending: which of them move instead, and are marked at once. */
+/** Tests which VMs move when a kubelet ends their guests. Lifeboat marks these VMs at once. */
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/pressure/pressure.ts";
 import {

@@ -1,4 +1,4 @@
-/** A decision on one VMI reads facts: each rule reads only those that it needs, when it needs them. */
+/** Tests which facts a decision on one VMI reads. Each rule reads a fact only when the rule needs the fact. */
 import { expect, test } from "vitest";
 import { decide } from "../../../shared/facts/decide.ts";
 import type { Facts } from "../../../shared/facts/facts.ts";

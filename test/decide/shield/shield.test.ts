@@ -1,4 +1,7 @@
-/** The shield covers some VMs, refuses the shutdown of their guests for a time, and then allows it. */
+/**
+ * Tests which VMs the shield covers, how long the shield refuses the shutdown of their guests, and when it allows the
+ * shutdown.
+ */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
 import type { EvacuationFacts, Phase } from "../../../shared/kube/evacuation.ts";

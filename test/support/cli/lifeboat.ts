@@ -1,4 +1,4 @@
-/** Calls of the command, as a person makes them, on a cluster of the sandbox's. */
+/** Runs the command `lifeboat` on a sandbox's cluster, as a person does. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ export interface Said {
   /** The line in which a command names the cluster before it changes something. */
   readonly where: string | undefined;
   readonly code: number;
-  /** Lines of stdout, and of stderr. */
+  /** The lines of stdout and of stderr. */
   readonly out: readonly string[];
   readonly err: readonly string[];
 }
 
 export interface Person extends Machine {
-  /** The kubeconfig's credentials, or its text. */
+  /** The credentials in the kubeconfig, or the text of the kubeconfig. */
   readonly kubeconfig: Credentials | string;
 }
 

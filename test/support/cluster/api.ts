@@ -1,6 +1,7 @@
 /**
- * One Kubernetes API in memory, behind `fetch`: JSON objects, answered for as an API server does, as far as Lifeboat's requests go. A hook sees
- * each request first: it may refuse it, answer it falsely, let it wait, or change the world before it.
+ * A Kubernetes API in memory, behind `fetch`. It stores JSON objects, and answers Lifeboat's requests as an API server
+ * does. A hook sees each request first. The hook can refuse the request, answer it wrongly, delay it, or change the
+ * cluster before the answer.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -18,7 +19,10 @@ import { orAborted } from "./network.ts";
 import { type RequestInfo, requestInfoOf } from "./request-info.ts";
 import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 
-/** Called before each request is answered. A returned `Response` replaces the answer; `fetch` throws an error that is thrown here. */
+/**
+ * Called before each answer. A returned `Response` replaces the answer. `fetch` throws an error that this function
+ * throws.
+ */
 export type Before = (label: string, asked?: RequestInfo) => unknown;
 
 export interface Reply {
@@ -34,11 +38,11 @@ export const NOT_FOUND = failure(404, "NotFound");
 const CONFLICT = failure(409, "Conflict");
 const INVALID = failure(422, "Invalid");
 
-/** Other parties in a cluster: admission, and controllers that are always done at once. */
+/** Other parties in a cluster: admission, and controllers that act at once. */
 export interface Parties {
-  /** Answers instead of the API server. */
+  /** Returns an answer that replaces the API server's answer. */
   readonly review?: (asked: RequestInfo, found: JsonObject | undefined) => Reply | undefined;
-  /** The object as it is kept. */
+  /** Returns the object as the API server stores it, or a refusal. */
   readonly admit?: (resource: string, object: JsonObject, before: JsonObject | undefined) => JsonObject | Reply;
 }
 
@@ -52,21 +56,21 @@ interface Key {
 }
 
 export class FakeApi {
-  /** By resource, then by namespace and name. */
+  /** The stored objects, by resource, then by namespace and name. */
   #kept = new Map<string, Map<string, JsonObject>>();
   readonly #parties: Parties;
   #version = 100;
   now = (): Date => new Date(0);
   /** All requests so far. */
   readonly requests: RequestInfo[] = [];
-  /** Answers instead of the API server, well or badly. */
+  /** Returns an answer, good or bad, that replaces the API server's answer. */
   instead: (request: RequestInfo) => Behaviour | undefined = () => undefined;
 
   constructor(parties: Parties = {}) {
     this.#parties = parties;
   }
 
-  /** For a request that nothing has been asked of yet. */
+  /** Returns a `fetch` that calls `before` first for each request. */
   fetch(before: Before = () => undefined): Fetch {
     return async (url, init) => {
       const asked = requestInfoOf(url, init);
@@ -86,7 +90,7 @@ export class FakeApi {
     return String(this.#version);
   }
 
-  /** As it is, without anybody's admission. */
+  /** Stores an object without admission. */
   put(resource: string, object: JsonObject): void {
     this.#of(resource).set(pathOf(keyOfObject(object)), object);
   }
@@ -95,7 +99,7 @@ export class FakeApi {
     return this.#of(resource).get(pathOf(key));
   }
 
-  /** In the order of an API server. */
+  /** Lists the objects in the order of an API server. */
   objects(resource: string): readonly JsonObject[] {
     return [...this.#of(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
@@ -104,7 +108,7 @@ export class FakeApi {
     this.#of(resource).delete(pathOf(key));
   }
 
-  /** As a party with every right does. */
+  /** Patches an object as a client with every permission does. */
   merge(resource: string, key: Key, patch: object): void {
     const found = this.object(resource, key);
     if (found !== undefined) this.#keep(resource, objectOf(applyMergePatch(structuredClone(found), patch)), found);
@@ -114,7 +118,7 @@ export class FakeApi {
     return new Map([...this.#kept].map(([resource, kept]) => [resource, new Map(kept)]));
   }
 
-  /** While the cluster is as it was. */
+  /** Runs `work` while the cluster contains the objects of the snapshot. */
   at<T>(snapshot: ReturnType<FakeApi["snapshot"]>, work: () => T): T {
     const now = this.#kept;
     this.#kept = new Map([...snapshot].map(([resource, kept]) => [resource, new Map(kept)]));
@@ -165,7 +169,7 @@ export class FakeApi {
     const key = { namespace, name: textOf(at(sent, "metadata", "name")) };
     if (this.object(resource, key) !== undefined) return failure(409, "AlreadyExists");
     const uid = `uid-${this.#version + 1}`;
-    // Each is younger than the last one.
+    // Each new object is younger than the last created object.
     const creationTimestamp = new Date(this.now().getTime() + this.#version + 1).toISOString();
     const metadata = { ...objectOf(sent["metadata"]), ...(namespace !== "" && { namespace }) };
     const created = { ...sent, metadata: { ...metadata, uid, generation: 1, creationTimestamp } };
@@ -226,7 +230,10 @@ function withStatus(object: JsonObject, status: Json | undefined): JsonObject {
   return status === undefined ? rest : { ...rest, status };
 }
 
-/** 422: a test failed, or it does not apply; 409: it is about another object, or an older one. */
+/**
+ * Applies a patch. Returns 422 if a test of a JSON patch fails or the patch does not apply. Returns 409 if a merge
+ * patch has another UID or resourceVersion.
+ */
 function patchedBy(found: JsonObject, body: unknown): JsonObject | Reply {
   if (!Array.isArray(body)) {
     const merged = objectOf(applyMergePatch(structuredClone(found), body));

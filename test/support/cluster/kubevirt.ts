@@ -1,15 +1,18 @@
-/** As much of KubeVirt's controllers as moving one VM takes, a step at a time: they migrate what is marked, and the VM moves when that succeeds. */
+/**
+ * Simulates the part of KubeVirt's controllers that moves one VM, step by step. The controllers migrate a marked VM,
+ * and the VM moves when the migration succeeds.
+ */
 import type { MigrationFacts, NamespacedName } from "../../../shared/kube/facts.ts";
 import { migration, pod } from "../fixtures.ts";
 import type { FakeCluster } from "../cluster.ts";
 import { isFinal } from "../../../shared/kube/objects.ts";
 
 export interface Moves {
-  /** Outcomes of its migrations, one after the other; later migrations succeed. */
+  /** The outcomes of KubeVirt's migrations, in order. Later migrations succeed. */
   readonly outcomes: readonly ("Succeeded" | "Failed")[];
-  /** Whether it migrates what is marked. */
+  /** Whether KubeVirt migrates the marked VM. */
   readonly evacuates: boolean;
-  /** Whether migrations wait in its queue. */
+  /** Whether migrations wait in KubeVirt's queue. */
   readonly isFull?: boolean;
 }
 
@@ -60,7 +63,7 @@ export class KubeVirt {
     this.#land();
   }
 
-  /** The guest runs in the target pod from now on; the pod that it left has ended. */
+  /** Moves the guest to the target pod, ends the source pod, and removes the mark. */
   #land(): void {
     const { pods } = this.#fake;
     for (const source of pods.list()) pods.put({ ...source, phase: "Succeeded", ready: false });

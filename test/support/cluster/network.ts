@@ -1,9 +1,9 @@
-/** Stands for the network: fake clusters by their URLs and servers on this machine are reached, and nothing else is. */
+/** Replaces the network. A request reaches only fake clusters, by their URLs, and servers on this machine. */
 import type { Fetch } from "../../../shared/kube/transport.ts";
 
 const served = new Map<string, Fetch>();
 
-/** Gives it a host of its own. */
+/** Serves `fetch` under a new host, and returns the URL. */
 export function serve(fetch: Fetch): string {
   const host = `cluster-${served.size}.example`;
   served.set(host, fetch);
@@ -18,7 +18,7 @@ export async function reach(address: string, init: RequestInit = {}): Promise<Re
   return await its(address, init);
 }
 
-/** Waits for it as fetch does. */
+/** Waits for the promise. Rejects when the signal aborts, as `fetch` does. */
 export async function orAborted(waiting: Promise<unknown>, signal: AbortSignal | null | undefined): Promise<unknown> {
   if (!signal) return await waiting;
   const aborted = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-/** Objects as an API server has them, of the facts that Lifeboat reads in them: `fake.vmis.put(vmi({ evictionStrategy: "None" }))`. */
+/** Converts facts to objects as an API server has them: `fake.vmis.put(vmi({ evictionStrategy: "None" }))`. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";

@@ -1,4 +1,7 @@
-/** A fake cluster with one VM, some of whose answers a test replaces; and the objects in it, as an API server has them. */
+/**
+ * A fake cluster with one VM, and the objects in the cluster as an API server has them. A test can replace some of the
+ * answers.
+ */
 import { type Behaviour, json, status } from "../answers.ts";
 import { FakeCluster } from "../cluster.ts";
 import { kindOf } from "./request-info.ts";
@@ -31,22 +34,24 @@ export const VMI_OBJECT = {
   },
 };
 
-/** KubeVirt has kept the mark. */
+/** The VMI with a mark for evacuation from node01. */
 export const MARKED_VMI_OBJECT = { ...VMI_OBJECT, status: { ...VMI_OBJECT.status, evacuationNodeName: "node01" } };
 
 export const list = (...items: readonly unknown[]): Behaviour =>
   json({ kind: "List", metadata: { resourceVersion: "7" }, items });
 
-/** A LifeboatConfiguration with this spec. */
+/** Answers with a LifeboatConfiguration that has this spec. */
 export const configured = (spec: unknown): Behaviour =>
   json({ kind: "LifeboatConfiguration", metadata: { ...metadata("lifeboat"), generation: 1 }, spec });
 
 export const notFound = status(404, "NotFound");
 
-/** By the kind of the request: `get pods`, `list pods`, `create pods/eviction`. */
+/** The answers by the kind of the request: `get pods`, `list pods`, `create pods/eviction`. */
 export type Answers = Readonly<Record<string, Behaviour>>;
 
-/** `answers`: what some requests get instead, or all of them. */
+/**
+ * Returns a fake cluster with one VM. `answers`: replaces the answers to some kinds of requests, or to all requests.
+ */
 export function clusterWith(answers: Answers | Behaviour = {}): FakeCluster {
   const fake = new FakeCluster();
   fake.api.put("pods", object(POD_OBJECT));

@@ -1,4 +1,7 @@
-/** Other parties in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, the definitions of Lifeboat's kinds. */
+/**
+ * Other parties in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, and the rules of
+ * Lifeboat's CRDs.
+ */
 import { END_PHASES } from "../../../shared/kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
@@ -24,7 +27,7 @@ const asSent: Admission = (next) => next;
 
 const ADMISSIONS: Readonly<Record<string, Admission>> = {
   evacuations: (next, before) => (before !== undefined && isForbidden(next, before) ? failure(422, "Invalid") : next),
-  // The disruption controller has seen a budget whose spec has changed.
+  // The disruption controller sets the status of a budget after a change of the spec.
   poddisruptionbudgets: (next, before) => (at(before, "spec") === at(next, "spec") ? next : counted(next)),
   virtualmachineinstancemigrations: (next, before, fake) => (before === undefined ? admitMigration(next, fake) : next),
 };
@@ -32,7 +35,10 @@ const ADMISSIONS: Readonly<Record<string, Admission>> = {
 const ENDS: readonly string[] = END_PHASES;
 const RETRIED: readonly string[] = ["BackingOff", "Blocked"];
 
-/** An end is final, a withdrawn one is not resumed, and nothing is retried that does not back off. */
+/**
+ * Returns whether the rules of the CRD forbid the change. An ended Evacuation stays ended, and a withdrawn Evacuation
+ * stays withdrawn. A retry requires the phase BackingOff or Blocked.
+ */
 function isForbidden(next: JsonObject, before: JsonObject): boolean {
   const phase = textOf(at(before, "status", "phase"));
   const isResumed = at(before, "spec", "intent") === "Withdrawn" && at(next, "spec", "intent") !== "Withdrawn";
@@ -48,7 +54,7 @@ function counted(budget: JsonObject): JsonObject {
   return { ...budget, status: { ...status, desiredHealthy: minAvailable, expectedPods: 1 } };
 }
 
-/** KubeVirt's admission allows one unfinished migration a VMI, and labels it. */
+/** Acts as KubeVirt's admission: labels a migration, and refuses it if the VMI has an unfinished migration. */
 function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | Reply {
   const { namespace } = keyOfObject(migration);
   const vmiName = textOf(at(migration, "spec", "vmiName"));
@@ -59,7 +65,7 @@ function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | 
   return { ...migration, metadata, status: { phase: "Pending" } };
 }
 
-/** Resources of which an object that is not there may not be read. */
+/** Resources for which a read of a missing object answers 403, not 404. */
 const UNREADABLE = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
 
 const ALLOWED = { status: { allowed: true } };
@@ -80,7 +86,10 @@ function reviewed(fake: FakeCluster, asked: RequestInfo, found: JsonObject | und
   return undefined;
 }
 
-/** KubeVirt's webhook reviews it, then a pod goes that is not only to be asked, if it is the one that is meant. */
+/**
+ * Lets KubeVirt's webhook review the eviction. Then deletes the pod, unless an eviction of this pod is only a request
+ * or the UID in the precondition differs.
+ */
 function evict(fake: FakeCluster, { body, query }: RequestInfo, pod: JsonObject | undefined): Reply {
   if (pod === undefined) return NOT_FOUND;
   const key = keyOfObject(pod);
@@ -103,7 +112,7 @@ function isOnlyAsked(pod: JsonObject): boolean {
   return isAskedOnly || textsAt(pod, "metadata", "labels")[names.COMPONENT_LABEL] === names.LAUNCHER_COMPONENT;
 }
 
-/** KubeVirt's webhook marks the VM of the pod that its guest runs in. */
+/** Acts as KubeVirt's webhook: marks the VM whose guest runs in the pod. */
 export function reviewEviction(
   fake: FakeCluster,
   key: NamespacedName,
@@ -120,7 +129,7 @@ export function reviewEviction(
   fake.api.merge("virtualmachineinstances", vmi, { ...source, status: { evacuationNodeName: vmi.nodeName } });
 }
 
-/** The VMI whose guest runs in this pod. */
+/** Returns the VMI whose guest runs in this pod. */
 function guestOf(fake: FakeCluster, key: NamespacedName): VmiFacts | undefined {
   const pod = fake.pods.get(key);
   if (pod === undefined || isFinal(pod)) return undefined;
@@ -129,7 +138,7 @@ function guestOf(fake: FakeCluster, key: NamespacedName): VmiFacts | undefined {
   return vmi?.nodeName !== undefined && vmi.nodeName === pod.nodeName ? vmi : undefined;
 }
 
-/** The same request as Lifeboat has reviewed. */
+/** Lets KubeVirt's webhook review the same request that Lifeboat has reviewed. */
 export function reviewBeside(fake: FakeCluster, review: unknown): void {
   const request = at(asJson(review ?? {}), "request");
   const eviction = at(request, "object");
@@ -139,7 +148,7 @@ export function reviewBeside(fake: FakeCluster, review: unknown): void {
   reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
 }
 
-/** Removes the named mark as virt-api does, from any VMI of that name. */
+/** Acts as virt-api: removes the mark from the VMI if the request names the same node as the mark. */
 function cancelEvacuation(fake: FakeCluster, { body }: RequestInfo, vmi: JsonObject | undefined): Reply {
   if (vmi === undefined) return NOT_FOUND;
   const mark = at(vmi, "status", "evacuationNodeName");

@@ -1,11 +1,11 @@
-/** Pods and nodes as an API server has them, of as many facts about them as a test gives. */
+/** Converts the facts of pods and nodes to objects as an API server has them. */
 import type { NodeFacts, OwnerReference, PodFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Labels, NodeRequirements, PodTerm, Resources } from "../../../shared/kube/scheduled-pod.ts";
 import type { JsonObject } from "../json.ts";
 import { identity, object, timeOf } from "./objects.ts";
 
-/** With what descheduling and preflights read besides. */
+/** The facts of a pod, with the additional fields that descheduling and preflights read. */
 export interface AnyPod extends PodFacts {
   readonly resourceVersion?: string;
   readonly hasAnnotations?: boolean;
@@ -101,7 +101,7 @@ interface AnyNode extends NodeFacts {
   readonly allocatable?: Resources;
 }
 
-/** With room for 110 pods, unless it says otherwise. */
+/** Returns a Node. By default the node has room for 110 pods and 64 GiB. */
 export function nodeObject(node: AnyNode): JsonObject {
   const { name, ready, unschedulable, taints, pressures, endsAt, labels, virtHandler } = node;
   const { allocatable = { memory: 64 * 2 ** 30, pods: 110 } } = node;

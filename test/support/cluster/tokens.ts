@@ -1,4 +1,4 @@
-/** Tokens of the cluster's users for the page, and the TokenReview of them. */
+/** Creates tokens with which the cluster's users sign in to the page, and answers TokenReviews of these tokens. */
 import * as z from "zod/mini";
 import type { JsonObject } from "../json.ts";
 
@@ -10,7 +10,10 @@ interface TokenClaims {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Returns a token of jane that every fake cluster accepts for the page. The claims change its audience, expiry or signature. */
+/**
+ * Returns a token of the user jane that every fake cluster accepts for the page. The claims change the audience, the
+ * expiry or the signature.
+ */
 export function tokenOf({ aud = "lifeboat", signature = "of-the-cluster", ...claims }: TokenClaims = {}): string {
   return `${part({ alg: "RS256" })}.${part({ sub: "jane", aud, ...claims })}.${signature}`;
 }

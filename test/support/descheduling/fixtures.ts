@@ -1,4 +1,7 @@
-/** Descheduling, minimal plus one tweak: nodes and pods like those of upstream's tests, a world of them, and a driver. */
+/**
+ * Builds nodes, pods and clusters like the nodes, pods and clusters of upstream's tests, and drives a plugin of
+ * descheduling.
+ */
 import { defaultEvictor, EvictorArguments } from "../../../shared/descheduling/plugins/default-evictor.ts";
 import type { Arguments as LowNodeUtilizationArguments } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import type {
@@ -20,14 +23,14 @@ import { NOW, owner } from "../fixtures.ts";
 
 export const ANYWHERE: NodeRequirements = { nodeSelector: {} };
 
-/** 2 CPU, 3000 bytes, 10 pods. */
+/** Returns a node with 2 CPUs, 3000 bytes of memory and room for 10 pods. */
 export function node(name: string, tweak: Partial<ScheduledNode> = {}): ScheduledNode {
   const allocatable = { cpu: 2000, memory: 3000, pods: 10 };
   const base = { ready: true, unschedulable: false, taints: [], pressures: [] };
   return { name, ...base, labels: {}, ...tweak, allocatable: { ...allocatable, ...tweak.allocatable } };
 }
 
-/** Runs on node n1, owned by a ReplicaSet, asks for 100m and nothing else. */
+/** Returns a pod of a ReplicaSet on node n1 that requests only 100m CPU. */
 export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return {
     namespace: "default",
@@ -84,7 +87,7 @@ export function evictorArguments(tweak: Partial<EvictorArguments> = {}): Evictor
   return { ...EvictorArguments.parse({}), ...tweak };
 }
 
-/** CPU and pods, under 30% and over 50%. */
+/** Returns thresholds for CPU and pods: underutilized below 30%, overutilized above 50%. */
 export function utilizationArguments(tweak: Partial<LowNodeUtilizationArguments> = {}): LowNodeUtilizationArguments {
   return {
     thresholds: { cpu: 30, pods: 30 },
@@ -113,7 +116,10 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
   };
 }
 
-/** Returns a plugin's view of a cluster: DefaultEvictor with these arguments, and these pods (by name) already being evacuated. */
+/**
+ * Returns a plugin's view of a cluster. `evictor`: the arguments of DefaultEvictor. `inProgress`: the names of pods
+ * that are already being evacuated.
+ */
 export function world(cluster: Cluster, evictor: Partial<EvictorArguments> = {}, inProgress: string[] = []) {
   const seen = evictorWorld(cluster, { isInProgress: ({ name }) => inProgress.includes(name) });
   return { ...seen, evictor: defaultEvictor(evictorArguments(evictor))(seen) } satisfies PluginWorld;
@@ -123,12 +129,12 @@ export type Judge = (nomination: Nomination) => Verdict;
 
 export const accept: Judge = () => "Accepted";
 
-/** This of one pod, and that all others may go. */
+/** Returns a judge that gives this verdict on the pod `to`, and accepts all other pods. */
 export function saying(verdict: Verdict, to: string): Judge {
   return ({ pod: { name } }) => (name === to ? verdict : "Accepted");
 }
 
-/** Judges by limits that count only accepted pods; absent: no limit. */
+/** Returns a judge with limits. Only accepted pods count. An absent limit does not apply. */
 export function limits({ perNode = Infinity, perNamespace = Infinity, total = Infinity }): Judge {
   const counts = new Map<string, number>();
   const countOf = (key: string) => counts.get(key) ?? 0;
@@ -146,7 +152,7 @@ export interface Outcome {
   readonly verdict: Verdict;
 }
 
-/** All that was nominated, with what became of it. */
+/** Returns all nominations of a plugin, each with its verdict. */
 export function drive<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge: Judge = accept): readonly Outcome[] {
   const outcomes: Outcome[] = [];
   const nominations = plugin.nominate(args, seen);
@@ -158,13 +164,13 @@ export function drive<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge: J
   return outcomes;
 }
 
-/** Names of the pods that may go, in order. */
+/** Returns the names of the accepted pods, in order. */
 export function evicted<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge?: Judge): readonly string[] {
   const accepted = drive(plugin, args, seen, judge).filter(({ verdict }) => verdict === "Accepted");
   return accepted.map(({ nomination }) => nomination.pod.name);
 }
 
-/** Returns the names of the pods that a plugin asked for, with any answer, in order. */
+/** Returns the names of the nominated pods, with any verdict, in order. */
 export function nominated<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge?: Judge): readonly string[] {
   return drive(plugin, args, seen, judge).map(({ nomination }) => nomination.pod.name);
 }

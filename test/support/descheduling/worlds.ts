@@ -1,4 +1,4 @@
-/** Minimal pods and policies for descheduling cycles, plus one tweak each. */
+/** Builds minimal pods and policies for descheduling cycles, with the changes of a test. */
 import * as fc from "fast-check";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
@@ -10,7 +10,7 @@ import { pod } from "./fixtures.ts";
 export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 
-/** The launcher pod of VMI `name` on node01, which is to be asked only. */
+/** Returns the launcher pod of VMI `name` on node01. An eviction of this pod is only a request. */
 export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   const { annotations, ...rest } = tweak;
   return pod(`virt-launcher-${name}-x7k2p`, {
@@ -23,17 +23,19 @@ export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): Schedule
   });
 }
 
-/** An ordinary pod. */
 export function plainPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return { ...vmPod(name), name, labels: { app: name }, annotations: {}, ...tweak };
 }
 
-/** An ordinary pod whose eviction is a request; `inProgress`: another party has started to evict it. */
+/**
+ * Returns an ordinary pod whose eviction is only a request. `inProgress`: whether another party has started to evict
+ * the pod.
+ */
 export function requestedPod(name: string, inProgress = false, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...(inProgress && { [IN_PROGRESS]: "" }) }, ...tweak });
 }
 
-/** The VMI of a launcher pod, on the pod's node. */
+/** Returns the VMI of a launcher pod, on the pod's node. */
 export function vmiOf(
   { namespace, nodeName, uid, annotations }: ScheduledPod,
   tweak: Partial<VmiFacts> = {},
@@ -42,7 +44,7 @@ export function vmiOf(
   return vmi({ namespace, name, uid: `vmi-${name}`, nodeName, activePods: { [uid]: nodeName }, ...tweak });
 }
 
-/** The verdict that a scripted plugin got about each pod it nominated. */
+/** The verdict on each pod that a scripted plugin nominated. */
 export type Heard = [pod: string, verdict: Verdict][];
 
 /** Nominates the pods of the given names in that order, and behaves at limits as upstream's plugins do. */

@@ -1,4 +1,4 @@
-/** JSON bent out of shape: keys lost, doubled and renamed, other types, odd values; and its text likewise. */
+/** Generates malformed JSON and malformed text: removed, doubled and renamed keys, other types, and odd values. */
 import * as fc from "fast-check";
 import { isObject, type Json, type JsonObject } from "../json.ts";
 
@@ -53,7 +53,7 @@ function placesIn(root: Json): readonly Place[] {
   return places;
 }
 
-/** Sets an own key of any name: an assignment to `__proto__` would create none. */
+/** Sets an own key of any name. An assignment to `__proto__` would create no key. */
 function set(parent: Json[] | JsonObject, key: string, value: Json): void {
   Object.defineProperty(parent, key, { value, enumerable: true, writable: true, configurable: true });
 }
@@ -96,7 +96,7 @@ function apply(root: Json, change: Change): void {
   HOW[change.how](place, (Array.isArray(parent) ? parent[Number(key)] : parent[key]) ?? null, change);
 }
 
-/** Makes a copy, changed as often as one of the counts says. */
+/** Generates a function that returns a changed copy of a value. `counts`: the possible numbers of changes. */
 export function bending(counts: readonly number[]): fc.Arbitrary<(value: Json) => Json> {
   const exactly = counts.map((n) => fc.array(change, { minLength: n, maxLength: n }));
   return fc.tuple(fc.oneof(...exactly), oddJson).map(([made, instead]) => (value) => {
@@ -114,7 +114,7 @@ export function mutated(of: fc.Arbitrary<Json>, counts: readonly number[] = [0, 
 const SNIPPETS = ["\u0000", '"', "{", "]", ",", "\\", "\\ud800", "é", "\n", "\uFEFF", "-", "0"];
 const KEYS = ['"request":null', '"kind":"AdmissionReview"', '"__proto__":{"a":1}', '"metadata":7'];
 const TEXTS = ["", "null", "<html><h1>502</h1></html>", "[", "{}", "[]", '"', "0", "NaN", "---\n- a", "\u0000"];
-/** Nested so deeply that a parser that recurses has no stack left. */
+/** Texts with deep nesting. A recursive parser overflows its stack on these texts. */
 const NESTS = [100, 5000, 30_000].flatMap((n) => [
   `${"[".repeat(n)}1${"]".repeat(n)}`,
   `${'{"a":'.repeat(n)}1${"}".repeat(n)}`,

@@ -1,4 +1,4 @@
-/** Objects of Lifeboat's kinds, drawn from their definitions: fields that the API server admits, and some that it would not. */
+/** Generates objects of Lifeboat's kinds from their CRDs. Some objects have fields that the API server would refuse. */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { load } from "js-yaml";
@@ -39,11 +39,11 @@ const Definition = z.object({
   }),
 });
 
-/** Names of Lifeboat's objects, by kind. One of each is meant by the requests. */
+/** The names of a NodeEvacuation and of a RollingMaintenance. Requests name these objects. */
 export const KERNEL = "kernel";
 export const WEEKEND = "weekend";
 
-/** Values by which objects refer to each other, by the name of the field. */
+/** Values of fields that name other objects, by the name of the field. */
 const REFERENCES: Readonly<Record<string, readonly string[]>> = {
   nodeName: NODES,
   sourceNode: NODES,
@@ -91,7 +91,7 @@ function textOf(key: string): fc.Arbitrary<Json> {
   return known === undefined ? oddString : usually(fc.constantFrom(...known), oddString, 40);
 }
 
-/** Fields that are required are there, the others as often as not. */
+/** Generates an object. Required fields are always present, and other fields are present in half of the cases. */
 function recordOf({ properties = {}, required = [] }: Schema): fc.Arbitrary<JsonObject> {
   const fields = Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, valueOf(schema, key)]));
   const drawn = fc.record(fields, { requiredKeys: Object.keys(fields).filter((key) => required.includes(key)) });
@@ -119,7 +119,7 @@ const nameOf = (at: number, first: string) => (at === 0 ? first : `${first}-${at
 const CONTROLLER = { kind: "RollingMaintenance", controller: true };
 const OWNERS = [{ ...CONTROLLER, apiVersion: "lifeboat.dev/v1alpha1", name: WEEKEND, uid: uidOf(WEEKEND) }];
 
-/** Collections by path, of one to three objects each. */
+/** Generates the collections of Lifeboat's objects, by path. Each collection has at most three objects. */
 export const kinds: fc.Arbitrary<Readonly<Record<string, readonly JsonObject[]>>> = fc
   .record({
     nodeEvacuations: fc.array(kindIn("nodeevacuations").body, { minLength: 1, maxLength: 3 }),

@@ -16,7 +16,7 @@ export const anyMigration = fc.record({
   blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
-/** A VM that can move in no other way: its VMI, and the migration. */
+/** The fields of a VM that can move only by this migration to another cluster. */
 export const SENT = {
   strategy: "LiveMigrateIfPossible",
   migratable: "False",

@@ -23,7 +23,7 @@ export interface Meta {
   readonly name: string;
 }
 
-/** As JSON: what is undefined is not there. */
+/** Returns an object as JSON, without undefined fields. */
 export function object(kind: string, metadata: Meta, rest: Readonly<Record<string, unknown>>): JsonObject {
   const own = { uid: uidOf(metadata.name), resourceVersion: "1", generation: 1, creationTimestamp: time(-600) };
   const made = asJson({ kind, metadata: { ...own, ...metadata }, ...rest });

@@ -1,4 +1,7 @@
-/** A VM and all that belongs to it: its VMI, launcher and hotplug pods, Evacuations, migration and disruption budget. */
+/**
+ * Generates a VM and the objects that belong to the VM: VMI, launcher and hotplug pods, Evacuations, migration and
+ * disruption budget.
+ */
 import * as fc from "fast-check";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES, isEnd } from "../../../shared/kube/evacuation.ts";
@@ -40,7 +43,7 @@ export const anyBudget = fc.record({
   deleting: often(false, true),
 });
 
-/** The fields of its VMI. */
+/** The fields of the VMI. */
 const vmi = {
   strategy: fc.constantFrom(
     "LiveMigrate",
@@ -85,20 +88,20 @@ export type Vm = typeof anyVm extends fc.Arbitrary<infer T> ? T : never;
 type BesideVmi = "launcher" | "hotplug" | "evacuations" | "migration" | "budget";
 type Evacuation = Vm["evacuations"][number];
 
-/** Facts that meet too seldom by chance: an Evacuation in progress, a running VM, and the facts about both. */
+/** Combinations of facts that random values rarely produce. The VM runs, and an Evacuation is in progress. */
 const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
-  // Marked, and cannot move any more.
+  // The VM is marked, but can no longer migrate.
   () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: NODE, evacuations: [] }),
   () => ({ ...SENT, evacuations: [] }),
-  // Nothing migrates it, for long.
+  // No migration of the marked VM has started for hours.
   (e) => ({ mark: NODE, migration: undefined, evacuations: [{ ...e, created: time(-9999) }] }),
-  // The taint manager has given up.
+  // The taint manager no longer retries the deletion.
   (e) => ({ evacuations: [{ ...e, cause: "NoExecuteTaint", deadline: time(-300) }] }),
-  // Nothing has been done yet.
+  // No function has handled the VM yet.
   () => ({ mark: undefined, evacuations: [], migration: undefined }),
-  // Cancelled, by a function that has died since.
+  // A function cancelled the Evacuation, and then died.
   (e) => ({ mark: NODE, evacuations: [{ ...e, phase: "Withdrawn", left: true }] }),
-  // Its owner moves it, who does not need KubeVirt for that.
+  // The owner moves the VM without a migration by KubeVirt.
   (e) => ({ strategy: "External", migratable: "False", mark: undefined, evacuations: e.failed ? [e] : [] }),
 ];
 
@@ -134,7 +137,7 @@ export function vmiOf(v: Omit<Vm, BesideVmi>, name: string): JsonObject {
   );
 }
 
-/** The launcher, and a pod that holds a volume for it. */
+/** Returns the launcher pod, and a pod that holds a volume for the launcher pod. */
 export function podsOf(v: Vm, name: string): readonly JsonObject[] {
   const uid = v.launcherIs === "Another's" ? "uid-of-another" : uidOf(name);
   const launcher = launcherOf(name);

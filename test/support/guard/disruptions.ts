@@ -1,4 +1,7 @@
-/** Disruptions that do not ask, minimal plus one tweak: a deletion by the scheduler, pods with the condition, nodes. */
+/**
+ * Builds disruptions that bypass evictions: a deletion by the scheduler, pods with the condition DisruptionTarget, and
+ * nodes.
+ */
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/guard/decide.ts";
 import { type GuardCause, GUARDED } from "../../../shared/settings/guarded.ts";
 import { type DisruptionWorld, planDisruptions } from "../../../shared/guard/disruption.ts";
@@ -17,7 +20,7 @@ export const DEVICE_TAINT_CONTROLLER = "system:serviceaccount:kube-system:device
 
 export const KARPENTER = "system:serviceaccount:kube-system:karpenter";
 
-/** Causes that the pod's condition tells. */
+/** Causes that the condition of a pod names. */
 export type ConditionedCause = Exclude<GuardCause, "NodeTermination">;
 
 export const REASON = {
@@ -40,12 +43,12 @@ export const GATES: readonly FeatureGate[] = [
   "NodePressureEvictionLiveMigration",
 ];
 
-/** All gates on but that of the cause. */
+/** Returns all feature gates except the gate of this cause. */
 export function gatesBut(cause: GuardCause): readonly FeatureGate[] {
   return GATES.filter((gate) => gate !== GUARDED[cause].gate);
 }
 
-/** All gates on. */
+/** Returns settings with all feature gates of the guard enabled. */
 export function guarded(guard: Partial<Settings["guard"]> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {
   const base = settings({ featureGates: GATES, ...tweak });
   return { ...base, guard: { ...base.guard, ...guard } };
@@ -55,7 +58,10 @@ export function condition(cause: ConditionedCause, tweak: Partial<DisruptionTarg
   return { active: true, reason: REASON[cause], since: time(0), ...tweak };
 }
 
-/** The launcher pod, as it is when the scheduler or the taint manager has just picked it. */
+/**
+ * Returns the launcher pod with the condition that the scheduler or a taint manager sets. `since`: the condition's
+ * time, in seconds from now.
+ */
 export function target(cause: ConditionedCause, since = 0, tweak: Partial<PodFacts> = {}): PodFacts {
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
 }
@@ -65,7 +71,7 @@ export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "reques
   return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
 }
 
-/** Karpenter deletes the launcher pod, of a node that ends so many seconds from now. */
+/** Returns a deletion of the launcher pod by Karpenter. `left`: the seconds until the node ends. */
 export function termination(left: number, tweak: Partial<DeletionFacts> = {}): Partial<DeletionFacts> {
   return { ...askedFor("NodeTermination"), node: node(), deleteBy: at(left).getTime(), ...tweak };
 }
@@ -73,7 +79,7 @@ export function termination(left: number, tweak: Partial<DeletionFacts> = {}): P
 /** The taint for which the taint manager deletes pods. */
 export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
 
-/** The scheduler deletes the launcher pod of the VM for a pod of higher priority. */
+/** Returns a deletion of the VM's launcher pod by the scheduler, which needs room for a pod of higher priority. */
 export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
   return {
     pod: target("Preemption"),
@@ -87,7 +93,7 @@ export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
   };
 }
 
-/** "Refuse" or the reason for which it goes. */
+/** Returns `Refuse`, or the reason why the guard allows the deletion. */
 export function answer(decision: DeletionDecision): string {
   return decision.verdict === "Allow" ? decision.reason : decision.verdict;
 }
@@ -102,31 +108,31 @@ export function refused(tweak: Partial<DeletionFacts>): Extract<DeletionDecision
   return decision;
 }
 
-/** Seconds until the deadline that a refusal names. */
+/** Returns the seconds until the deadline in the message of the refusal. */
 export function secondsLeft(tweak: Partial<DeletionFacts>): number {
   const [, until = ""] = /until (\S+) at the latest/.exec(refused(tweak).message) ?? [];
   return (Date.parse(until) - (tweak.now ?? NOW).getTime()) / 1000;
 }
 
-/** The Evacuation that the first refusal begins; undefined if none. */
+/** Returns the Evacuation that the first refusal creates, or undefined if the refusal creates no Evacuation. */
 export function evacuationOf(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
   return only("CreateEvacuation", refused(tweak).actions)[0]?.evacuation;
 }
 
-/** As it is when it has just been created. */
+/** Returns the new Evacuation as the API server has it. */
 export function created(started: NewEvacuation): EvacuationFacts {
   return { ...newborn({ uid: `uid-${started.name}`, createdAt: NOW.getTime() }), ...started };
 }
 
 type EvacuationTweak = NonNullable<Parameters<typeof evacuation>[0]>;
 
-/** The Evacuation of the VM's pod that a disruption began whose deadline is so many seconds from now. */
+/** Returns an Evacuation that a disruption started. `left`: the seconds until the deadline. */
 export function disrupted(cause: GuardCause, left: number, { spec, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   const ofGuard = { cause, requestedBy: REQUESTER[cause], deadline: time(left) };
   return evacuation({ uid: "guard-uid", ...tweak, spec: { ...ofGuard, ...spec } });
 }
 
-/** The one that a drain began before. */
+/** Returns an Evacuation that a drain started earlier. */
 export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
 }
@@ -135,7 +141,7 @@ interface Around extends Omit<DisruptionWorld, "facts"> {
   readonly nodes: readonly NodeFacts[];
 }
 
-/** Rules may ask for the nodes of the pods. */
+/** Returns a world in which rules may read the nodes of the pods. */
 export function disruptionWorld({ nodes = [node()], ...tweak }: Partial<Around> = {}): DisruptionWorld {
   const w = { vmis: [vmi()], evacuations: [], pods: [], settings: guarded(), now: NOW, ...tweak };
   const names = w.pods.flatMap(({ nodeName }) => nodeName ?? []);

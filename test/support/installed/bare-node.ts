@@ -1,4 +1,7 @@
-/** Creates a node in a sandbox without a node controller, which would take the taint of a new node away. */
+/**
+ * Creates a node without taints in a sandbox that has no node controller. Such a controller would remove the taint of a
+ * new node.
+ */
 import { type KubeClient, type Node, nodes } from "../../../infra/sandbox/index.ts";
 
 export async function createBareNode(client: KubeClient, name: string): Promise<Node> {

@@ -1,4 +1,7 @@
-/** A sandbox with the manifests of the in-cluster form, asked with the permissions that they give to the server. */
+/**
+ * Starts a sandbox with the manifests of the in-cluster form. The clients have the permissions that the manifests give
+ * to the server.
+ */
 import * as z from "zod/mini";
 import {
   applyManifests,
@@ -20,11 +23,11 @@ const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 export interface Installed {
   readonly sandbox: Sandbox;
   readonly connect: () => Client;
-  /** With the same token, for what the server itself never asks. */
+  /** A client with the server's token, for requests that the server itself never sends. */
   readonly server: KubeClient;
 }
 
-/** `optional`: further files of infra/kubernetes. */
+/** Starts the sandbox. `optional`: more manifests, as paths in infra/kubernetes. */
 export async function startInstalled(optional: readonly string[] = []): Promise<Installed> {
   const sandbox = await startSandbox({ empty: true });
   const { client, url } = sandbox;

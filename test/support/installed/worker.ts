@@ -1,6 +1,6 @@
 /**
- * A sandbox, for what only an API server's own rules can show: RBAC, admission, how fields are kept. Lifeboat is installed in it from the
- * shipped manifests, and no controller moves its VMs: virt-api alone marks them when it reviews an eviction, and takes marks back.
+ * Starts a sandbox for tests of the API server's own rules: RBAC, admission and stored fields. The shipped manifests
+ * install Lifeboat. No controller moves VMs. Only virt-api marks VMs, when it reviews an eviction, and removes marks.
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";
@@ -37,20 +37,22 @@ export interface SandboxCluster {
   readonly client: KubeClient;
   /** An administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** For `CLUSTERS`, with the shipped service account's token. */
+  /** The entry for `CLUSTERS`, with the token of the shipped service account. */
   readonly entry: ReturnType<typeof entry>;
-  /** A VMI on node01 and its launcher pod; resolves to the pod's key. */
+  /** Creates a VMI on node01 and its launcher pod. Resolves to the pod's key. */
   createVm(vm: TestVm): Promise<{ namespace: string; name: string }>;
   patchVmi(name: string, body: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** From now on, fetch trusts it too. */
+/** Makes `fetch` trust the sandbox's CA from now on. */
 export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
 }
 
-/** `optional`: further files of infra/kubernetes. `clock`: the API server's. */
+/**
+ * Starts the sandbox. `optional`: more manifests, as paths in infra/kubernetes. `clock`: the clock of the API server.
+ */
 export async function startSandboxCluster(
   optional: readonly string[] = [],
   clock = systemClock,
@@ -81,7 +83,7 @@ export async function startSandboxCluster(
   };
 }
 
-/** Under a name of its own: Lifeboat goes by that of KubeVirt's own webhooks. */
+/** Installs virt-api's webhook under another name, because Lifeboat recognizes KubeVirt's webhooks by their names. */
 async function startMarking({ client, authority, caPem, apiServer }: SimulatedSandbox): Promise<VirtApi> {
   const virtApi = await startVirtApi(client, authority);
   apiServer.aggregate(SUBRESOURCES, { url: virtApi.url, caPem });

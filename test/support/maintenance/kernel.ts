@@ -1,4 +1,7 @@
-/** A NodeEvacuation of node01 with VMs, as a rule two of which `db` cannot migrate, and what KubeVirt does there. */
+/**
+ * A NodeEvacuation of node01, and KubeVirt's actions on that node. By default the node has two VMs, and the VM `db`
+ * cannot migrate.
+ */
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../cluster.ts";
 import { NODE, PINNED } from "../fixtures.ts";
@@ -33,7 +36,7 @@ export function created(spec: object, vms = TWO): FakeCluster {
   return fake;
 }
 
-/** Acts as KubeVirt does between two functions: it migrates marked VMs that it has to migrate, and starts restarted VMs. */
+/** Acts as KubeVirt between two functions: migrates the marked VMs that `isIts` selects, and starts restarted VMs. */
 export function kubevirt(
   fake: FakeCluster,
   restarted: ReadonlySet<string> = new Set(),

@@ -1,4 +1,7 @@
-/** Three nodes with a VM each, a fourth with room for all, a RollingMaintenance of the three, and people who uncordon what is empty. */
+/**
+ * A cluster with a RollingMaintenance of three nodes. Each of these nodes has a VM, and a fourth node has room for all
+ * VMs. People uncordon empty nodes.
+ */
 import * as z from "zod/mini";
 import { RollingMaintenance } from "../../../shared/kube/schemas/maintenance.ts";
 import type { RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
@@ -30,7 +33,7 @@ export function weekend(spec: object = {}): FakeCluster {
   return fake;
 }
 
-/** KubeVirt migrates what is marked. */
+/** Migrates marked VMs as KubeVirt does. */
 export function migrateMarked(fake: FakeCluster): void {
   for (const vmi of fake.vmis.list(({ evacuationNodeName, nodeName }) => evacuationNodeName === nodeName)) {
     const { evacuationNodeName: _, ...rest } = vmi;
@@ -41,7 +44,7 @@ export function migrateMarked(fake: FakeCluster): void {
   }
 }
 
-/** People reboot what is empty, and uncordon it. */
+/** Uncordons evacuated nodes, as people do after a reboot. */
 export function takeBack(fake: FakeCluster): void {
   for (const { name, phase } of rollingOf(fake).status.nodes) {
     if (phase === "Evacuated") fake.nodes.put(inService(name));

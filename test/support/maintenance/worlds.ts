@@ -1,4 +1,4 @@
-/** NodeEvacuations and what is around them, minimal plus one tweak. */
+/** Builds NodeEvacuations and the facts around them, with the changes of a test. */
 import { type Kind, textOf } from "../../../shared/facts/facts.ts";
 import { ROOMY_NODES, SCHEDULED_PODS } from "../../../shared/facts/views.ts";
 import type {
@@ -51,7 +51,7 @@ const SPEC: NodeEvacuationSpec = {
   returnVMs: "Never",
 };
 
-/** `kernel`, of node01, which has not started. */
+/** Returns the NodeEvacuation `kernel` of node01, which has not started. */
 export function asked({ spec = {}, status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
   const { virtualMachines, schedule, ...rest } = spec;
   return {
@@ -71,7 +71,7 @@ export function asked({ spec = {}, status, ...tweak }: Tweak = {}): NodeEvacuati
   };
 }
 
-/** Five minutes ago. */
+/** Returns a NodeEvacuation that started five minutes ago. */
 export function started({ status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
   return asked({ ...tweak, status: { phase: "Evacuating", startTime: time(-300), ...status } });
 }
@@ -79,26 +79,28 @@ export function started({ status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
 export const OWNER = "kernel/uid-of-kernel";
 export const CORDONED = { unschedulable: true, cordonedBy: OWNER };
 
-/** The facts for a rule: a fact that is not given here is absent, and a request for anything else fails the test. */
+/** The facts for a rule. An omitted list is empty. A request for any other fact fails the test. */
 export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
   readonly node?: NodeFacts | undefined;
   readonly rivals?: readonly NodeEvacuationFacts[];
   readonly vmis?: readonly VmiFacts[];
-  /** Evacuations of its own, and of others. */
+  /** Evacuations that belong to the NodeEvacuation. `others`: other Evacuations. */
   readonly evacuations?: readonly EvacuationFacts[];
   readonly others?: readonly EvacuationFacts[];
-  /** VirtualMachines by their keys. Undefined: there is none. */
+  /** VirtualMachines by their keys. Undefined: the VirtualMachine does not exist. */
   readonly vms?: Readonly<Record<string, Partial<VirtualMachineFacts> | undefined>>;
-  /** On the node, besides the VMs. Launcher pods are in it only if a test needs them. */
+  /** Facts about the remaining pods on the node. Launcher pods are included only if a test needs them. */
   readonly left?: Partial<PreflightFacts>;
-  /** Absent: the rule must not ask for the room elsewhere. */
+  /** Facts about the room on other nodes. If absent, the rule may not read this room. */
   readonly preflight?: PreflightFacts;
-  /** VolumeAttachments of the cluster. */
   readonly attachments?: readonly VolumeAttachmentFacts[] | ClusterError;
   readonly more?: FactMap;
 }
 
-/** Started, on its own cordon, with nothing left. */
+/**
+ * Returns a world with a started NodeEvacuation. The NodeEvacuation has cordoned the node, and no pod is left on the
+ * node.
+ */
 export function nodeWorld({ more = {}, ...situation }: Situation = {}): NodeWorld {
   const { ne = started(), now = NOW, isThorough = false } = situation;
   const map = { ...factsAbout(ne, situation), ...more };
@@ -130,7 +132,7 @@ function virtualMachines(vms: NonNullable<Situation["vms"]>) {
   });
 }
 
-/** `arriving`: VMIs whose launcher pods are there already. */
+/** Returns the facts about pods on the node. `arriving`: VMIs whose launcher pods are already on the node. */
 function podsOn(name: string, f: PreflightFacts, arriving: readonly VmiFacts[] = []) {
   const vmiOfPod = ({ namespace, annotations }: PreflightPod) => {
     const key = { namespace, name: annotations["kubevirt.io/domain"] ?? "" };
@@ -196,7 +198,7 @@ export function nextOf(situation: Situation = {}): NodeNext {
   return next === "Nothing" ? { phase: "Gone", message: "Nothing" } : next;
 }
 
-/** The phase, then what is done before the status is written, then the independent chains. */
+/** Returns the phase, then the verbs of the actions before the status, then the verbs of the independent chains. */
 export function inShort({ phase, message, first = [], chains = [] }: NodeNext): string {
   if (message === "Nothing") return "Nothing";
   const verbs = [...first, ...chains.flat()].map(({ verb }) => verb);

@@ -1,4 +1,4 @@
-/** Lifeboat's actions, one at a time: together they need every permission that is shipped. */
+/** Lists Lifeboat's actions. Together the actions need every permission in the shipped manifests. */
 import { rolledBefore, rolling, steered, steering } from "./rolling-situations.ts";
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
@@ -12,7 +12,7 @@ import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
 import { ask, evacuations, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
-/** Nothing but the evacuation itself. */
+/** A configuration that enables only evacuations. */
 const ALONE = { disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
 const OFF = { disruptionBudgets: "Never" };
 const BUDGETS = { disruptionBudgets: "Always" };
@@ -25,7 +25,7 @@ const SHIELDING = {
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
 
-/** A person withdraws the Evacuations of the VM, as `lifeboat cancel` does. */
+/** Withdraws the Evacuations of the VM as `lifeboat cancel` does, and reconciles. */
 async function cancel(trial: Trial): Promise<Answer> {
   const { client } = trial.cluster;
   const { items } = await client.list(evacuations, VMI.namespace);
@@ -34,7 +34,7 @@ async function cancel(trial: Trial): Promise<Answer> {
   return await reconcile(trial);
 }
 
-/** A drain, and what it sets going. */
+/** Sends an eviction as a drain does, and waits for the work that follows. */
 async function evict({ app }: Trial): Promise<Answer> {
   const answer = await app.evict(evictionOf(POD));
   await app.settle();
@@ -43,7 +43,7 @@ async function evict({ app }: Trial): Promise<Answer> {
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-/** Lifeboat's own account may look. */
+/** Signs in to the page with a token of Lifeboat's own account, which may view the page. */
 async function signIn(trial: Trial): Promise<Answer> {
   const account = { namespace: "lifeboat-system", name: "lifeboat" };
   const spec = { audiences: ["lifeboat"] };
@@ -57,7 +57,7 @@ async function signIn(trial: Trial): Promise<Answer> {
   });
 }
 
-/** One that looks at what is under way only. */
+/** Fires a tick without a full scan. */
 async function tick({ app }: Trial): Promise<undefined> {
   await app.tick(tickTime("prod", "small", NOW));
 }
@@ -120,7 +120,7 @@ export const DEEDS = steps({
     configuration: SHIELDING,
     given: async (trial) => {
       await situations.shieldable(trial);
-      // It is long time to look.
+      // The time in this label has passed long ago, so the shield is due.
       await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { [SHIELD_LABEL]: "1" } } });
     },
     done: tick,
@@ -130,7 +130,8 @@ export const DEEDS = steps({
     given: situations.overdue,
     done: tick,
   },
-  // With a configuration its conditions are written, for which budgets are listed too.
+  // This action has no configuration, because Lifeboat also lists budgets when it writes the conditions of a
+  // configuration.
   "create a budget": { given: situations.createdVm, done: reconcile },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
@@ -200,7 +201,8 @@ export const DEEDS = steps({
     configuration: ALONE,
     given: situations.maintainedBefore,
     done: async (trial) => {
-      // The first full scan has the VM started, the second one sees that, and the third one deletes what is old.
+      // The first full scan starts the VM again. The second scan sees the started VM. The third scan deletes old
+      // objects.
       await reconcile(trial);
       await reconcile(trial);
       await reconcile(trial);
@@ -218,7 +220,7 @@ export const DEEDS = steps({
   deschedule: {
     ...deschedule,
     given: async (trial) => {
-      // A VM that may be shut down is evicted; one that migrates gets an Evacuation.
+      // Descheduling evicts the VM with the strategy None, and creates an Evacuation for a VM that migrates.
       await situations.created("None")(trial);
       await deschedule.given(trial);
     },

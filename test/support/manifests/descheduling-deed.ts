@@ -11,7 +11,7 @@ const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
 const EVICTOR = { podProtections: { defaultDisabled: ["PodsWithLocalStorage"] } };
 
-/** Pods that do not tolerate their node's taints have to go. */
+/** A policy that evicts pods without a toleration for the taints of their node. */
 const POLICY_FILE = {
   apiVersion: "descheduler/v1alpha2",
   kind: "DeschedulerPolicy",

@@ -1,4 +1,4 @@
-/** The fields of a kind, by their paths, as the code reads them and as its definition has them. */
+/** Compares the fields of a kind in the code with the fields in the CRD. Fields are named by their paths. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { Count, Text } from "../../../shared/kube/schemas/fields.ts";
@@ -7,19 +7,19 @@ export const BOUNDS = ["minimum", "maximum", "minLength", "maxLength", "minItems
 export type Bounds = Readonly<Partial<Record<(typeof BOUNDS)[number], number>>>;
 
 export interface Field {
-  /** Undefined: anything. */
+  /** The type, or undefined if the field accepts any type. */
   readonly type: string | undefined;
   readonly isRequired: boolean;
   readonly words: readonly string[] | undefined;
-  /** Undefined: the field is absent where it is not written. */
+  /** The default, or undefined if a field without a value stays absent. */
   readonly fallback: unknown;
   readonly bounds: Bounds;
 }
 
-/** `spec.schedule.after`, `status.blockers[].name`, `spec.featureGates{}`. */
+/** Fields by their paths: `spec.schedule.after`, `status.blockers[].name`, `spec.featureGates{}`. */
 export type Fields = ReadonlyMap<string, Field>;
 
-// The definition.
+// The fields in the CRD.
 
 const Schema = z.looseObject({
   type: z.exactOptional(z.string()),
@@ -56,7 +56,7 @@ export const Definition = z.object({
   }),
 });
 
-/** Without apiVersion, kind and metadata, which are the API server's. */
+/** Returns the fields of spec and status. The API server itself defines apiVersion, kind and metadata. */
 export function definedFields(definition: z.infer<typeof Definition>): Fields {
   const { required = [], properties = {} } = definition.spec.versions[0].schema.openAPIV3Schema;
   const parts = ["spec", "status"].map((key) => [key, properties[key] ?? {}] as const);
@@ -77,7 +77,7 @@ function defined(schema: Schema, path: string, isRequired: boolean): readonly (r
   return [[path, field], ...children, ...inside];
 }
 
-// The code.
+// The fields in the code.
 
 const { core } = z;
 
@@ -108,7 +108,7 @@ function isTransform(schema: z.core.$ZodType): boolean {
   return schema instanceof core.$ZodTransform && schema !== Text;
 }
 
-/** Stands for a field that is absent. */
+/** Returns whether the value means that the field is absent. */
 function saysNothing(schema: z.core.$ZodType, value: unknown): boolean {
   return schema === Count || [{}, [], ""].some((none) => isDeepStrictEqual(value, none));
 }
@@ -122,7 +122,9 @@ function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [
   ]);
 }
 
-/** A text that may be absent is a transformation, of which zod cannot say anything. */
+/**
+ * Returns a field without children. An optional text is a special case, because zod cannot describe its transformation.
+ */
 function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): Field {
   if (schema === Text) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
@@ -137,18 +139,18 @@ function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): 
   return { type, isRequired: !isOptional, words, fallback, bounds };
 }
 
-/** Whole numbers are safe ones, and no list has fewer than none. */
+/** Returns false for a bound that restricts nothing: the limits of safe integers, and a minimum length of 0. */
 function isSaid(bound: string, value: number): boolean {
   return Math.abs(value) !== Number.MAX_SAFE_INTEGER && !(bound === "minItems" && value === 0);
 }
 
-/** In words, as the code has it and as the definition has it. */
+/** Describes the differences between a field in the code and the same field in the CRD. */
 export function differencesOf(code: Field, defined: Field): readonly string[] {
   const isNeeded = code.isRequired && !defined.isRequired && defined.fallback === undefined;
   return [
     ...differing("type", typeOf(code, defined), defined.type),
     ...differing("words", code.words?.toSorted(), defined.words?.toSorted()),
-    // An empty object is there for the sake of the defaults inside.
+    // A default of `{}` in the CRD only activates the defaults of the inner fields.
     ...differing("default", code.fallback, isDeepStrictEqual(defined.fallback, {}) ? undefined : defined.fallback),
     ...BOUNDS.flatMap((bound) => {
       return bound in code.bounds ? differing(bound, code.bounds[bound], defined.bounds[bound]) : [];
@@ -163,7 +165,7 @@ function differing(what: string, code: unknown, defined: unknown): readonly stri
     : [`${what}: the code has ${JSON.stringify(code)}, the definition ${JSON.stringify(defined)}`];
 }
 
-/** The code may read more than the definition allows. */
+/** Returns the type in the code, or the type in the CRD if the code also accepts other types. */
 function typeOf({ type }: Field, defined: Field): string | undefined {
   return type === undefined || (type === "number" && defined.type === "integer") ? defined.type : type;
 }

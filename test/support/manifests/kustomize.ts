@@ -1,4 +1,4 @@
-/** Builds our kustomizations as `kubectl kustomize` does: a fresh clone has no kubectl. */
+/** Builds Lifeboat's kustomizations as `kubectl kustomize` does, because a fresh clone has no kubectl. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
@@ -51,7 +51,7 @@ function read(folder: string, expected: Kustomization["kind"]): Kustomization {
   return kustomization;
 }
 
-/** Resources, then what is generated, then components one after another, then the changes: in kustomize's order. */
+/** Builds in the order of kustomize: resources, generated objects, components one after another, then changes. */
 function buildFrom(of: Kustomization, folder: string, given: readonly KubeObject[]): readonly KubeObject[] {
   const resources = of.resources.flatMap((path) => resource(folder, path));
   const generated = of.configMapGenerator.map((one) => configMap(one, folder));
@@ -64,7 +64,7 @@ function buildFrom(of: Kustomization, folder: string, given: readonly KubeObject
   return of.replacements.reduce(replaced, objects);
 }
 
-/** Patches that delete, or replace fields. */
+/** Applies a patch, which deletes objects or replaces fields. */
 function patched(objects: readonly KubeObject[], { target, patch }: Kustomization["patches"][number]) {
   const found = load(patch);
   if (!Array.isArray(found)) {
@@ -80,7 +80,10 @@ function patched(objects: readonly KubeObject[], { target, patch }: Kustomizatio
   });
 }
 
-/** A file has to be in the folder or below: `kubectl apply -k` reads no other. */
+/**
+ * Reads a kustomization or a file. Throws for a file outside of the folder, because `kubectl apply -k` does not read
+ * the file.
+ */
 function resource(folder: string, path: string): readonly KubeObject[] {
   const whole = join(folder, path);
   if (existsSync(join(whole, "kustomization.yaml"))) return build(whole);
@@ -127,7 +130,7 @@ function valuesAt(value: unknown, [key, ...rest]: readonly string[]): readonly u
   return typeof value === "object" && value !== null ? valuesAt(new Map(Object.entries(value)).get(key), rest) : [];
 }
 
-/** `*` is each item of a list. A field that is not there is a mistake in the path. */
+/** Changes the value at a path. `*` selects every item of a list. Throws if the path names a missing field. */
 function changedAt(value: unknown, [key, ...rest]: readonly string[], change: (old: unknown) => unknown): unknown {
   if (key === undefined) return change(value);
   if (Array.isArray(value))

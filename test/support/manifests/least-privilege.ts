@@ -1,19 +1,19 @@
-/** The purpose of each permission of Lifeboat's accounts: the feature that fails without it. `lifeboat doctor` prints it, too. */
+/** Lists what fails without each permission of Lifeboat's accounts. `lifeboat doctor` prints the same text. */
 
 import { grantsOf } from "../../../infra/cli/doctor/permissions.ts";
 import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 
 export interface Need {
-  /** Below `infra/`. */
+  /** The path of the manifest in `infra/`. */
   readonly file: string;
-  /** `verb group/resource[/name]`, as `permissions` says it. */
+  /** The permission in the form of `permissions`: `verb group/resource[/name]`. */
   readonly permission: string;
   readonly without: string;
 }
 
 export interface RelaysNeed extends Need {
-  /** The watch that does not come about. */
+  /** The watch that does not start. */
   readonly refused: string;
 }
 

@@ -1,4 +1,4 @@
-/** RollingMaintenances in a cluster, for what Lifeboat does with them. */
+/** Creates situations of a cluster with RollingMaintenances, before an action of Lifeboat. */
 import { expect } from "vitest";
 import { rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { core } from "../../../infra/sandbox/index.ts";
@@ -9,7 +9,7 @@ import { ask, type Trial } from "./trial.ts";
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Several nodes are to be empty. With a status: as Lifeboat wrote it. */
+/** Creates a RollingMaintenance. `status`: the status that Lifeboat has written earlier. */
 export const rolling = (status?: object) => async (trial: Trial) => {
   const { client } = trial.cluster;
   const metadata = { name: "weekend", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
@@ -20,14 +20,16 @@ export const rolling = (status?: object) => async (trial: Trial) => {
 
 const SECOND_NODE = "node02";
 
-/** Two nodes: the second one is to be avoided until its turn comes. */
+/**
+ * Creates a RollingMaintenance of two nodes. Its steering keeps pods away from the second node until the node's turn.
+ */
 export async function steering({ cluster: { client } }: Trial): Promise<void> {
   await client.create(core.nodes, { metadata: { name: SECOND_NODE } });
   const spec = { nodes: { names: [NODE, SECOND_NODE] }, steering: "AwayFromPending" };
   await client.create(rollingMaintenances, { metadata: { name: "weekend" }, spec });
 }
 
-/** Sets the taint, beside the one that admission gives a new node, and takes it off for a pause. */
+/** Checks that Lifeboat adds the taint to the existing taints of the node, and removes the taint during a pause. */
 export async function steered(trial: Trial): Promise<undefined> {
   const { client } = trial.cluster;
   const taints = async () => (await client.get(core.nodes, { name: SECOND_NODE }))?.spec?.taints ?? [];

@@ -23,7 +23,7 @@ const Manifest = z.looseObject({
 export type Rule = z.infer<typeof Rule>;
 export type Manifest = z.infer<typeof Manifest>;
 
-/** The file of the Secret that is only ever created: the API server names the Secret. */
+/** The file of a Secret that is created but never applied, because the API server generates the name. */
 export const TOKEN = "worker/token.yaml";
 
 export function readYaml(path: string): unknown {
@@ -43,14 +43,17 @@ export function shipped(): readonly Manifest[] {
   return applied().flatMap(readManifests);
 }
 
-/** The roles among them that one of them binds: Lifeboat's own. The others are for people. */
+/**
+ * Returns the roles that a binding in these manifests binds. These roles are Lifeboat's own. Other roles are for
+ * people.
+ */
 export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
   const isBound = ({ kind, metadata }: Manifest): boolean =>
     manifests.some((other) => other.kind === `${kind}Binding` && other.metadata.name === metadata.name);
   return manifests.filter((manifest) => manifest.rules !== undefined && isBound(manifest));
 }
 
-/** Every single permission as a rule of its own. */
+/** Returns a separate rule for every single permission. */
 export function atoms({ rules = [] }: Manifest): readonly Rule[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
@@ -67,12 +70,14 @@ export function nameOf({ apiGroups, resources, resourceNames = [], verbs }: Rule
   return `${verbs.join()} ${[...apiGroups, ...resources, ...resourceNames].filter(Boolean).join("/")}`;
 }
 
-/** `verb group/resource` for every single permission of a manifest, with the one name it is bound to. */
+/**
+ * Returns every permission of a manifest as `verb group/resource`, with the name of the object if the rule has a name.
+ */
 export function permissions(manifest: Manifest): readonly string[] {
   return atoms(manifest).map(nameOf);
 }
 
-/** The same manifest without that permission; unchanged if it grants none such. */
+/** Returns the manifest without this permission. */
 export function without(manifest: Manifest, permission: string): Manifest {
   if (manifest.rules === undefined) return manifest;
   return { ...manifest, rules: atoms(manifest).filter((rule) => nameOf(rule) !== permission) };

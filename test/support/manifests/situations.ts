@@ -1,4 +1,6 @@
-/** Situations of a cluster before an action of Lifeboat, and actions of others meanwhile. */
+/**
+ * Creates situations of a cluster before an action of Lifeboat, and performs the actions of other clients meanwhile.
+ */
 import { tidyRolling } from "./rolling-situations.ts";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import { createBareNode } from "../installed/bare-node.ts";
@@ -15,7 +17,7 @@ export const created =
     cluster.createVm({ name: VMI.name, strategy, status });
 export const createdVm = created("LiveMigrate");
 
-/** Marked, and beside it the pod of a VM with a volume, whose VMI is gone. */
+/** Creates a marked VM, and a pod with a volume of a second VM whose VMI is gone. */
 export async function storing(trial: Trial): Promise<void> {
   await created("LiveMigrate", { evacuationNodeName: NODE.name })(trial);
   await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
@@ -33,7 +35,7 @@ export async function storing(trial: Trial): Promise<void> {
   });
 }
 
-/** Named like the VM; no function has looked at it since. */
+/** Creates an Evacuation with the name of the VM, which no function has handled yet. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };
   const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
@@ -42,7 +44,7 @@ async function createdEvacuation({ cluster }: Trial, name: string, spec: object,
   await cluster.client.patch(evacuations, key, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Evacuated from another node; no function has looked since. */
+/** Creates a VM that has moved from another node. No function has seen the move yet. */
 export async function moved(trial: Trial, name = VMI.name): Promise<void> {
   await trial.cluster.createVm({ name, strategy: "LiveMigrate" });
   const status = { phase: "Pending", sourceNode: "node09", podUID: "left", startTime: LONG_AGO };
@@ -55,14 +57,14 @@ export async function history(trial: Trial): Promise<void> {
   await createdEvacuation(trial, VMI.name, { pod: { uid: "left" } }, status);
 }
 
-/** As KubeVirt's evacuation controller makes one. */
+/** Creates a migration as KubeVirt's evacuation controller does. */
 export async function createdMigration({ cluster }: Trial): Promise<void> {
   const annotations = { "kubevirt.io/evacuationMigration": NODE.name };
   const metadata = { ...PENDING, annotations, labels: { "kubevirt.io/vmi-name": VMI.name } };
   await cluster.client.create(kubevirt.migrations, { metadata, spec: { vmiName: VMI.name } });
 }
 
-/** Its attempt has failed, KubeVirt lets the next one wait, and a person has asked for it now. */
+/** Creates an Evacuation with a failed migration, a delayed migration, and a person's retry. */
 export async function delayedAndRetried(trial: Trial): Promise<void> {
   const { client } = trial.cluster;
   const metadata = { ...PENDING, name: "failed", annotations: { "kubevirt.io/evacuationMigration": NODE.name } };
@@ -80,7 +82,7 @@ export async function delayedAndRetried(trial: Trial): Promise<void> {
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Creates an Evacuation that started long ago, as if Lifeboat had been down since. The drain taint marks nothing. */
+/** Creates an old Evacuation, as if Lifeboat had been down. Marks the VM unless the cause is the drain taint. */
 export async function evacuating(trial: Trial, cause: string, more: object = {}, status: object = {}): Promise<void> {
   await createdVm(trial);
   const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
@@ -92,7 +94,7 @@ export async function tainted({ cluster }: Trial, key: string, effect: string): 
   await cluster.client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: [{ key, effect }] } } });
 }
 
-/** So late that no controller resets it; for Lifeboat a time that is yet to come is now. */
+/** A time in the far future, which no controller resets. Lifeboat treats a future time as the current time. */
 const LATE = "2099-01-01T00:00:00Z";
 
 async function disrupted({ cluster }: Trial, status: "True" | "False", reason: string): Promise<void> {
@@ -101,7 +103,7 @@ async function disrupted({ cluster }: Trial, status: "True" | "False", reason: s
   await cluster.client.patch(core.pods, POD, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Held for a taint until long ago, and still there. */
+/** Creates a disruption by a taint. The deadline has passed long ago, but the pod still exists. */
 export async function overdue(trial: Trial): Promise<void> {
   await evacuating(trial, "NoExecuteTaint", { deadline: LONG_AGO });
   await disrupted(trial, "False", "DeletionByTaintManager");
@@ -113,7 +115,7 @@ async function withConditions({ cluster }: Trial, name: string, types: readonly 
   await cluster.client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });
 }
 
-/** A node short of memory, beside one that has room. */
+/** Creates a node under memory pressure, and another node with room. */
 export async function underPressure(trial: Trial): Promise<void> {
   const { cluster } = trial;
   await createdVm(trial);
@@ -123,7 +125,7 @@ export async function underPressure(trial: Trial): Promise<void> {
   await withConditions(trial, "node02", ["Ready"]);
 }
 
-/** Besides: a guest that may take long to shut down, and a KubeVirt that asks plugins. */
+/** Creates a node under memory pressure, a guest that may take long to shut down, and a KubeVirt with plugins. */
 export async function shieldable(trial: Trial): Promise<void> {
   const { cluster } = trial;
   await underPressure(trial);
@@ -132,7 +134,7 @@ export async function shieldable(trial: Trial): Promise<void> {
   await cluster.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
 }
 
-/** With these two no eviction of a VM's pod passes unreviewed. Nobody is asked: no eviction is made. */
+/** Installs KubeVirt's webhook for evictions. The webhook needs no server, because no eviction happens. */
 export async function covered(trial: Trial): Promise<void> {
   await createdVm(trial);
   const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }];
@@ -162,10 +164,10 @@ const webhookConfigurations: core.Resource<core.KubeObject & { readonly webhooks
 };
 const KUBEVIRT_WEBHOOKS = { name: "virt-api-validator" };
 
-/** `system:masters`; that Lifeboat's account may delete what has not ended, the shipped policy says. */
+/** The shipped policy checks the name of this account. The group `system:masters` gives the permissions. */
 const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
-/** As a person does; its status is Lifeboat's, if there is one. */
+/** Creates a NodeEvacuation as a person does. `status`: a status that Lifeboat has written. */
 async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: object): Promise<string> {
   const { client } = cluster;
   const metadata = { name: "kernel", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
@@ -175,7 +177,7 @@ async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: 
   return uid;
 }
 
-/** A node is to be empty. */
+/** Creates a VM, and a NodeEvacuation of the VM's node. */
 export async function maintained(trial: Trial): Promise<string> {
   await createdVm(trial);
   await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
@@ -185,7 +187,7 @@ export async function maintained(trial: Trial): Promise<string> {
 const CORDONED = { type: "merge", body: { spec: { unschedulable: true } } } as const;
 const UNDER_WAY = { phase: "Evacuating", startTime: LONG_AGO };
 
-/** Its VM cannot migrate, as was seen long ago; another node has room. */
+/** Creates a NodeEvacuation whose VM has been unable to migrate for a long time. Another node has room. */
 export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Trial) => {
   const { client } = trial.cluster;
   await trial.cluster.createVm({ name: VMI.name, strategy: "LiveMigrate", migratable: false });
@@ -200,14 +202,14 @@ export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Tri
   await client.patch(core.nodes, NODE, CORDONED);
 };
 
-/** Its VM has moved, and nothing else is on it. */
+/** Creates a NodeEvacuation whose VM has moved. Nothing else is on the node. */
 export async function vacated(trial: Trial): Promise<void> {
   const outcomes = [{ ...VMI, uid: "moved", outcome: "Moved", time: LONG_AGO }];
   await createdNodeEvacuation(trial, {}, { ...UNDER_WAY, outcomes });
   await trial.cluster.client.patch(core.nodes, NODE, CORDONED);
 }
 
-/** The node is schedulable again, and a VM was stopped for it. */
+/** Creates an ended NodeEvacuation. The node is schedulable again, and a VM was stopped for the maintenance. */
 export async function maintainedBefore(trial: Trial): Promise<void> {
   const { client } = trial.cluster;
   const spec = { runStrategy: "Halted", template: { spec: { domain: { devices: {} } } } };
@@ -218,7 +220,7 @@ export async function maintainedBefore(trial: Trial): Promise<void> {
   await createdEvacuation(trial, VMI.name, part, { phase: "Stopped", sourceNode: NODE.name });
 }
 
-/** As if nothing had been done. */
+/** Deletes the objects that a situation has created. */
 export async function tidy(cluster: SandboxCluster): Promise<void> {
   const { client } = cluster;
   for (const pod of [POD, SECOND_POD]) await client.delete(core.pods, pod, { gracePeriodSeconds: 0 });

@@ -1,4 +1,4 @@
-/** Something that Lifeboat does in a cluster, for which it needs permissions. */
+/** An action of Lifeboat in a cluster. The action needs permissions. */
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import { type Answer, asOperator, asWebhook, type App } from "../app.ts";
@@ -18,10 +18,10 @@ export const evacuations: Resource<Evacuation> = {
 
 export const VMI = { namespace: NAMESPACE, name: "web" };
 export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
-/** For what fails only the second time. */
+/** A second VM, for an action that Lifeboat does twice. */
 export const SECOND = { namespace: NAMESPACE, name: "db" };
 export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde" };
-/** A migration that is none of Lifeboat's. */
+/** A migration that Lifeboat has not created. */
 export const PENDING = { namespace: NAMESPACE, name: "pending" };
 export const NODE = { name: "node01" };
 
@@ -33,7 +33,7 @@ export interface Trial {
 export interface Steps {
   readonly configuration?: Readonly<Record<string, unknown>>;
   readonly given?: (trial: Trial) => Promise<unknown>;
-  /** Resolves to what was answered, if there was a question. */
+  /** Performs the action. Resolves to Lifeboat's answer, or to undefined if the action is not a request. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
   /** Acts for others in the cluster before a request of Lifeboat is sent. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;

@@ -1,6 +1,7 @@
 /**
- * Carries out the maintenance of a fleet node by node, as Lifeboat, KubeVirt and the sandbox's scheduler would. It uses none of the product's code.
- * VMs that can migrate leave first, then the other pods; then guests end whose eviction ends them, if no VM stays.
+ * Carries out the maintenance of a fleet node by node, as Lifeboat, KubeVirt and the sandbox's scheduler would. Uses no
+ * code of the product. VMs that can migrate leave first, and other pods leave next. Evictions then end the remaining
+ * guests, if no VM stays.
  */
 import {
   isTrue,
@@ -13,12 +14,12 @@ import {
 } from "../../../infra/sandbox/index.ts";
 import { bound, type Fleet, placeOf, podOf } from "./fleet.ts";
 
-/** `Moves`: migrated. `ShutsDown`: its eviction ended the guest. `Stays`: it is still on the node. */
+/** `Moves`: the VM migrated. `ShutsDown`: the eviction ended the guest. `Stays`: the VM is still on the node. */
 export type Fate = "Moves" | "ShutsDown" | "Stays";
 
 export interface Step {
   readonly node: string;
-  /** By the names of the VMs that were on the node. */
+  /** The fates by the names of the VMs that were on the node. */
   readonly fates: ReadonlyMap<string, Fate>;
   /** The number of other pods that were evicted. */
   readonly evicted: number;
@@ -26,11 +27,14 @@ export interface Step {
 
 interface World extends Fleet {
   readonly lots: Lots;
-  /** Pods for which there was no room yet. */
+  /** Pods for which no node has had room yet. */
   readonly pending: readonly Pod[];
 }
 
-/** Maintains the nodes in this order; the scheduler draws lots. A finished node is schedulable again before the next one is cordoned. */
+/**
+ * Maintains the nodes in this order. The scheduler chooses at random between equal nodes. A finished node is
+ * schedulable again before the next node is cordoned.
+ */
 export function carryOut(fleet: Fleet, order: readonly string[], lots: Lots): readonly Step[] {
   let world: World = { ...fleet, lots, pending: [] };
   return order.map((node) => {
@@ -64,7 +68,7 @@ function drained(node: string, before: World): { readonly next: World; readonly 
   return { next: withPlaced(world), fates };
 }
 
-/** Smaller VMs first, as POLICY says of VMs of one priority. */
+/** Sorts smaller VMs first, as POLICY.md specifies for VMs of the same priority. */
 function inOrder(vmis: readonly Vmi[]): readonly Vmi[] {
   return vmis.toSorted((a, b) => sizeOf(a) - sizeOf(b) || byName(a, b));
 }
@@ -73,7 +77,7 @@ function sizeOf({ spec }: Vmi): number {
   return Number.parseInt(spec.domain.memory?.guest ?? "0", 10);
 }
 
-/** All are in one namespace. */
+/** Compares names only, because all objects are in one namespace. */
 function byName({ metadata: a }: Vmi | Pod, { metadata: b }: Vmi | Pod): number {
   return a.name < b.name ? -1 : 1;
 }
@@ -85,7 +89,7 @@ function wayOf(vmi: Vmi): Fate {
   return evictionStrategy === "LiveMigrateIfPossible" ? "ShutsDown" : "Stays";
 }
 
-/** Undefined: there is no room for its target pod. */
+/** Migrates the VM. Returns undefined if no node has room for the target pod. */
 function migrated(vmi: Vmi, world: World): World | undefined {
   const own = podIn(vmi, world);
   const pod = targetOf(vmi, own, world);
@@ -94,7 +98,7 @@ function migrated(vmi: Vmi, world: World): World | undefined {
   return arrived(bound(pod, node), vmi, { ...world, pods: world.pods.filter((one) => one !== own) });
 }
 
-/** Its VM starts it again, in a pod that is to be placed. */
+/** Ends the guest. The VM starts again in a new pod, which waits for a node. */
 function ended(vmi: Vmi, world: World): World {
   const own = podIn(vmi, world);
   const pods = world.pods.filter((one) => one !== own);
@@ -102,7 +106,7 @@ function ended(vmi: Vmi, world: World): World {
   return { ...world, pods, vmis, pending: [...world.pending, podOf(launcherPod(vmi), nextName(vmi, own))] };
 }
 
-/** Pods of Deployments, which make others, in the order of a list. */
+/** Evicts the pods of Deployments. The Deployments create new pods in the order of a list. */
 function evicted(node: string, world: World): World {
   const leave = world.pods.filter((pod) => pod.spec?.nodeName === node && vmiOf(pod, world) === undefined);
   const remade = leave.toSorted(byName).map((pod) => podOf(withoutNode(pod), pod.metadata.name));
@@ -114,7 +118,7 @@ function withoutNode({ spec, ...pod }: Pod): Pod {
   return { ...pod, spec: rest };
 }
 
-/** With each pod bound for which there is room. */
+/** Binds each pending pod for which a node has room. */
 function withPlaced(before: World): World {
   return before.pending.reduce<World>(
     (world, pod) => {

@@ -1,4 +1,4 @@
-/** A cluster whose nodes are to be maintained, minimal plus one tweak: `cluster({ node01: [vm("web")], node02: [] })`. */
+/** Builds a cluster for a plan: `cluster({ node01: [vm("web")], node02: [] })`. */
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { PlanFacts, PlanOptions, PlanPod, PlanVmi } from "../../../shared/plan/facts.ts";
 import { NOW, settings } from "../fixtures.ts";
@@ -15,7 +15,7 @@ export interface Resident {
 const CREATED = NOW.getTime() - 86_400_000;
 export const IMAGE = "virt-launcher:v1.9.0";
 
-/** A VM of so many GiB, with its launcher pod. */
+/** Returns a VM of `gib` GiB with its launcher pod. */
 export function vm(name: string, gib = 2, tweak: { pod?: Partial<PlanPod>; vmi?: Partial<PlanVmi> } = {}): Resident {
   const memory = gib * GIB;
   const asks = { ...PLAIN, cpuModel: "host-model", vcpus: 1, guestMemory: memory };
@@ -31,12 +31,12 @@ export function vm(name: string, gib = 2, tweak: { pod?: Partial<PlanPod>; vmi?:
   };
 }
 
-/** An ordinary pod of a ReplicaSet. */
+/** Returns an ordinary pod of a ReplicaSet. */
 export function ordinary(name: string, gib = 1, tweak: Partial<PlanPod> = {}): Resident {
   return { pod: { ...plainPod(name, { requests: { cpu: 100, memory: gib * GIB } }), createdAt: CREATED, ...tweak } };
 }
 
-/** Each node has 8 CPUs and 16 GiB. Any node is of the same CPU. */
+/** Returns a cluster. Each node has 8 CPUs of the same model and 16 GiB. */
 export function cluster(
   residents: Readonly<Record<string, readonly Resident[]>>,
   tweak: Partial<PlanFacts> = {},

@@ -22,7 +22,6 @@ const CREATED = "2026-01-01T00:00:00Z";
 export interface Fleet {
   readonly nodes: readonly Node[];
   readonly vmis: readonly Vmi[];
-  /** Each is bound to a node. */
   readonly pods: readonly Pod[];
 }
 
@@ -48,16 +47,16 @@ type NodeShape = typeof nodeShape extends fc.Arbitrary<infer T> ? T : never;
 type VmShape = typeof vmShape extends fc.Arbitrary<infer T> ? T : never;
 
 const shape = fc.record({
-  /** How much memory the VMs have, by their size: some fleets are nearly full. */
+  /** A factor for the memory of the VMs. With a large factor the fleet is nearly full. */
   scale: fc.constantFrom(1, 1, 1.25, 1.5, 2),
-  /** In others every VM can migrate. */
+  /** Whether some VMs cannot migrate. */
   hasPinned: fc.boolean(),
   nodes: fc.array(nodeShape, { minLength: 20, maxLength: 20 }),
   vms: fc.array(vmShape, { minLength: 300, maxLength: 300 }),
   others: fc.array(fc.constantFrom("1Gi", "2Gi", "4Gi"), { minLength: 60, maxLength: 60 }),
 });
 
-/** Returns a fleet of 20 nodes and 300 VMs; the same for the same seed. */
+/** Returns a fleet of 20 nodes and 300 VMs. The same seed gives the same fleet. */
 export function fleetFor(seed: number): Fleet {
   const [drawn] = fc.sample(shape, { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("nothing was drawn");
@@ -89,7 +88,7 @@ interface Placed extends Pick<Fleet, "nodes" | "pods"> {
   readonly lots: Lots;
 }
 
-/** Returns the node that the sandbox's scheduler would bind the pod to. */
+/** Returns the node to which the sandbox's scheduler would bind the pod. */
 export function placeOf(pod: Pod, { nodes, pods, lots }: Placed): string | undefined {
   const on = Map.groupBy(pods, (one) => one.spec?.nodeName ?? "");
   const everywhere = nodes.flatMap((node) => (on.get(node.metadata.name) ?? []).map((other) => ({ pod: other, node })));

@@ -1,16 +1,22 @@
-/** How long things take in a random cluster: its migrations, earlier and during the maintenance, and the rest of a node's drain. */
+/**
+ * Generates durations for a random cluster: of earlier migrations, of migrations during the maintenance, and of the
+ * rest of a node's drain.
+ */
 import { type Lots, seededLots } from "../../../infra/sandbox/index.ts";
 import { asJson } from "../json.ts";
 import type { Step } from "./carried-out.ts";
 import { type Fleet, NAMESPACE } from "./fleet.ts";
 
 export interface Pace {
-  /** For a VM of so many GiB: another number each time. */
+  /** Returns the seconds of a migration of a VM of `gib` GiB. Each call returns another number. */
   readonly migration: (gib: number) => number;
   readonly between: (least: number, most: number) => number;
 }
 
-/** Returns a pace that is the same for the same seed. The cluster's network is slow or fast, and each migration differs by up to a third. */
+/**
+ * Returns a pace. The same seed gives the same pace. The cluster's network is slow or fast, and each migration differs
+ * by up to a third.
+ */
 export function paceFor(seed: number): Pace {
   const draw: Lots = seededLots(seed * 7919);
   const between = (least: number, most: number) => least + (most - least) * draw();
@@ -58,7 +64,10 @@ const AT_ONCE = 2;
 /** Lifeboat looks at a VM twice, a minute apart, before it ends a guest. */
 const WAIT = 60;
 
-/** Returns the seconds until the last node is done: KubeVirt moves two VMs of a node at a time, the next when a place is free. */
+/**
+ * Returns the seconds until the last node is done. KubeVirt moves two VMs of a node at a time, and starts the next
+ * migration when a migration ends.
+ */
 export function secondsFor(steps: readonly Step[], { vmis }: Fleet, { migration, between }: Pace): number {
   const sizes = new Map(vmis.map((vmi) => [vmi.metadata.name, gibOf(vmi)]));
   return steps.reduce((sum, { fates, evicted }) => {

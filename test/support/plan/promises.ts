@@ -1,4 +1,4 @@
-/** Compares what a plan says with what becomes of the VMs. A VM's outcome is the worst that happens to it on any node. */
+/** Compares a plan with the actual fates of the VMs. The outcome of a VM is the worst fate on any node. */
 import type { PodVerdict } from "../../../shared/preflight/facts.ts";
 import type { NodePlan } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/read.ts";
@@ -10,7 +10,7 @@ import { isObject, type Json } from "../json.ts";
 import type { Fate, Step } from "./carried-out.ts";
 import { options } from "./clusters.ts";
 
-/** Read as `lifeboat plan` reads it. */
+/** Plans as `lifeboat plan` does. */
 export async function planFor(
   objects: Readonly<Record<string, readonly Json[]>>,
   nodes: readonly string[],
@@ -24,13 +24,13 @@ export async function planFor(
 
 export interface Compared {
   readonly vms: number;
-  /** VMs of which the plan says what happens, and that happens. */
+  /** The number of VMs with the outcome that the plan gives. */
   readonly right: number;
-  /** VMs whose outcome on some node the plan does not know. */
+  /** The number of VMs whose outcome on some node the plan does not know. */
   readonly unknown: number;
-  /** In words: VMs of which the plan says something else. */
+  /** Descriptions of the VMs with another outcome than the plan gives. */
   readonly wrong: readonly string[];
-  /** Nodes whose plan promised that every VM leaves, and on which a VM stayed. */
+  /** Nodes on which a VM stayed, although the plan promised that every VM leaves. */
   readonly brokenPromises: readonly string[];
   readonly verdicts: readonly string[];
 }
@@ -73,7 +73,7 @@ function fatesIn({ pods, unsure }: NodePlan): ReadonlyMap<string, Said> {
   );
 }
 
-/** A node that keeps a VM ends no guest. */
+/** Returns the fate that the plan gives. No guest ends on a node that keeps a VM. */
 function fateOf(pod: PodVerdict, isKept: boolean): Fate {
   if (stays(pod) || pod.reason === HELD_BACK) return "Stays";
   if (pod.outcome !== "ShutsDown") return "Moves";

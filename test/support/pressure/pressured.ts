@@ -1,4 +1,4 @@
-/** A node under pressure, who lives there, and a node with room. */
+/** A node under pressure with VMs, and a node with room. */
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { FitNode, FitPod } from "../../../shared/preflight/fit.ts";
@@ -15,7 +15,7 @@ import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtur
 export const GIB = 2 ** 30;
 
 export const PRESSURED = node({ pressures: ["MemoryPressure"] });
-/** A node called so, with that much memory free, and labels of its own. */
+/** Returns a node with this free memory. */
 export function candidateNode(name: string, memory: number, tweak: Partial<FitNode> = {}): CandidateNode {
   const allocatable = { memory, pods: 110 };
   return { node: { ...node({ name }), labels: {}, allocatable, ...tweak }, room: new Map(Object.entries(allocatable)) };
@@ -28,7 +28,7 @@ export function asking(memory: number): FitPod & Pick<LauncherPod, "antiAffinity
   return { requests: { memory }, placement: { nodeSelector: {} }, antiAffinity: [] };
 }
 
-/** With the gate on. */
+/** Returns settings with the feature gate enabled. */
 export function relieving(tweak: Parameters<typeof settings>[0] = {}): Settings {
   return settings({ featureGates: ["NodePressureEvictionLiveMigration"], ...tweak });
 }

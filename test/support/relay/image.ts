@@ -1,4 +1,4 @@
-/** Server and relay as their image holds them: bundled, with no packages beside them, run by plain Node. */
+/** Runs the server and the relay from their image: bundled, without packages, by plain Node. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 export interface Image {
   readonly folder: string;
-  /** Node's arguments of the server, as CMD has them. */
+  /** The arguments of Node for the server, from CMD in the image. */
   readonly command: readonly string[];
   remove(): Promise<void>;
 }
@@ -34,16 +34,16 @@ const Line = z.record(z.string(), z.unknown());
 
 export interface RelayProcess {
   readonly child: ChildProcess;
-  /** Its log, line by line. */
+  /** The lines of the relay's log. */
   readonly lines: readonly Readonly<Record<string, unknown>>[];
   readonly output: () => string;
-  /** Returns the port of its probes once it listens. */
+  /** Waits until the relay listens, and returns the port of the probes. */
   port(): Promise<number>;
   signal(name: "SIGTERM"): void;
   readonly exited: Promise<number>;
 }
 
-/** As the relay's Deployment has them. */
+/** Returns the arguments in the relay's Deployment. */
 export function relayArguments(): readonly string[] {
   const text = readFileSync(`${root}infra/relay/kubernetes/deployment.yaml`, "utf8");
   const [, words = ""] = /^ +args: \[(.*)\]$/m.exec(text) ?? [];

@@ -1,21 +1,21 @@
-/** A way to an API server that can be watched and cut. */
+/** A proxy in front of an API server. The proxy records requests and can cut connections. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";
 
 export interface ProxiedRequest {
-  /** With its query. */
+  /** The path with the query. */
   readonly path: string;
-  /** How many had been answered when it came: which ones it may have waited for. */
+  /** The number of requests that were answered before this request came. */
   readonly after: number;
 }
 
 export interface ApiProxy {
-  /** For `CLUSTERS`. */
+  /** The URL for `CLUSTERS`. */
   readonly url: string;
   /** All requests so far. */
   readonly requests: readonly ProxiedRequest[];
-  /** While it is cut, connections are closed without an answer. */
+  /** Whether the proxy closes connections without an answer. */
   cut: boolean;
   stop(): Promise<void>;
 }

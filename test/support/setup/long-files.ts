@@ -1,10 +1,13 @@
-/** A file that takes more than its share of a whole run fails it: at the end everything waits for the longest. */
+/** Fails a whole run if one file takes too large a share of the time. At the end, a run waits for the longest file. */
 import type { Reporter, TestModule } from "vitest/node";
 
-/** A limit in seconds would fail by chance where the machine is slow. The longest ones take half of this. */
+/**
+ * The largest share that a file may take. A limit in seconds would fail by chance on a slow machine. The longest files
+ * take half of this share.
+ */
 const SHARE = 1 / 12;
 
-/** A run of some folders has fewer files. */
+/** The minimum number of files of a whole run. A run of only some folders has fewer files. */
 const WHOLE = 150;
 
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its path.

@@ -1,4 +1,7 @@
-/** Tags of tests that a real control plane cannot pass, each with the reason. There such a test is left out. */
+/**
+ * Tags of tests that a real control plane cannot pass, each with the reason. Runs with a real control plane skip these
+ * tests.
+ */
 import type { Reporter, TestModule } from "vitest/node";
 import { IS_REAL } from "../../../infra/lab/stage/control-plane.ts";
 
@@ -18,14 +21,14 @@ export const SIMULATED_ONLY = Object.entries(REASONS).map(([name, description]) 
   skip: IS_REAL,
 }));
 
-/** Long runs of much: of the simulated control plane only at night, with LIFEBOAT_NIGHTLY. */
+/** The tag of long tests. With the simulated control plane, these tests run only at night, with LIFEBOAT_NIGHTLY. */
 export const NIGHTLY = {
   name: "nightly",
   description: "minutes of many VMs",
   skip: !IS_REAL && !process.env["LIFEBOAT_NIGHTLY"],
 };
 
-/** On a real control plane a start takes seconds, not milliseconds. */
+/** The factor for timeouts. With a real control plane a start takes seconds instead of milliseconds. */
 export const PATIENCE = IS_REAL ? 4 : 1;
 
 export class LeftOut implements Reporter {

@@ -1,10 +1,10 @@
-/** Objects in every phase that version 0.3 knew, as it wrote them, and what becomes of each under this version. */
+/** Objects in every phase of version 0.3, as that version wrote them, and their phases under this version. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { wholeSeconds } from "../../../shared/settings/time.ts";
 import { Manifest } from "../../../infra/cli/install/manifests.ts";
 
-/** Returns the kinds as 0.3 installed them. */
+/** Returns the CRDs of version 0.3. */
 export function kindsOf03(): readonly Manifest[] {
   return ["evacuations", "nodeevacuations", "lifeboatconfigurations"].map((name) => Manifest.parse(load(textOf(name))));
 }
@@ -13,7 +13,7 @@ function textOf(name: string): string {
   return readFileSync(new URL(`0.3/${name}.yaml`, import.meta.url), "utf8");
 }
 
-/** Not so long ago that it would be history. */
+/** A time in the recent past. Lifeboat would delete objects that ended long ago. */
 export const BEFORE = wholeSeconds(new Date(Date.now() - 600_000));
 const condition = (type: string, status: "True" | "False", reason: string) => {
   return { type, status, reason, message: "", lastTransitionTime: BEFORE };
@@ -22,14 +22,14 @@ const MARKED = [condition("Marked", "True", "Marked")];
 
 /** A VM on a node of its own, and its Evacuation. */
 export interface Leaving {
-  /** Also the names of VM, node and Evacuation. */
+  /** The name of the VM, the node and the Evacuation. */
   readonly name: string;
   readonly spec?: object;
-  /** The mark is on the VMI: KubeVirt has a migration in its queue. */
+  /** Whether the VMI is marked. KubeVirt then has a migration in its queue. */
   readonly isMarked?: boolean;
-  /** How the VM is (default: it migrates). */
+  /** The properties of the VM. By default the VM can migrate. */
   readonly vm?: { readonly evictionStrategy?: string; readonly migratable?: false; readonly reason?: string };
-  /** Absent: no function has seen it yet. */
+  /** Absent if no function has handled the Evacuation yet. */
   readonly status?: { readonly phase: string; readonly [field: string]: unknown };
   readonly becomes: string;
 }
@@ -56,18 +56,18 @@ export const EVACUATIONS: readonly Leaving[] = [
 
 /** A node with its NodeEvacuation. */
 export interface Draining {
-  /** Also the name of its node. */
+  /** The name of the NodeEvacuation and of the node. */
   readonly name: string;
   readonly spec?: object;
   readonly status?: { readonly phase: string; readonly [field: string]: unknown };
-  /** Cordoned by the NodeEvacuation. */
+  /** Whether the NodeEvacuation has cordoned the node. */
   readonly isCordoned?: boolean;
-  /** VMs on the node. */
+  /** Whether the VMs on the node can migrate. Absent if the node has no VMs. */
   readonly here?: "Movable" | "Pinned";
-  /** Evacuations of VMs that belong to it: phases. */
+  /** The phases of the Evacuations that belong to the NodeEvacuation. */
   readonly own?: readonly ("Moved" | "Restarted" | "Restarting" | "Stopping" | "Stopped")[];
   readonly becomes: string;
-  /** Outcomes of VMs, by name. */
+  /** The outcomes of the VMs, by the VMs' names. */
   readonly outcomes?: readonly string[];
 }
 
@@ -96,5 +96,8 @@ export const NODE_EVACUATIONS: readonly Draining[] = [
   { name: "n-gone",       becomes: "Gone",       status: { phase: "Gone", ...ENDED } },
 ];
 
-/** The end of an Evacuation of a NodeEvacuation. 0.3 released a VM that it stopped as soon as the VM was off. */
+/**
+ * The condition at the end of an Evacuation for a NodeEvacuation. Version 0.3 released a stopped VM as soon as the VM
+ * was off.
+ */
 export const RELEASED = [condition("Released", "True", "Released")];

@@ -1,6 +1,6 @@
 /**
- * Measures drains of a node, by kubectl and by a NodeEvacuation: with Lifeboat outside of the cluster, in the cluster,
- * and not installed.
+ * Measures how long kubectl and a NodeEvacuation drain a node. Lifeboat runs outside of the cluster, runs in the
+ * cluster, or is not installed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {

@@ -29,13 +29,13 @@ const AT_A_TIME = 8;
 const NAMESPACE = "vms";
 const NODE = "node01";
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
-/** The duration of a migration: longer than the measurement, so that no VM moves during it. */
+/** The duration of a migration. It is longer than the measurement, so that no VM moves before the measurement ends. */
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
 /**
- * The wait after a change of the webhooks. Meanwhile the API server applies the change, and Lifeboat finishes its work
- * for earlier requests.
+ * The wait after a change of the webhooks. During the wait the API server applies the change, and Lifeboat finishes its
+ * work for earlier requests.
  */
 const SETTLE_MS = 3000;
 /** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */
@@ -95,8 +95,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // Lets KubeVirt's webhook review an eviction, too, because only KubeVirt's webhook marks the VMs of this
-      // benchmark.
+      // KubeVirt's webhook must review one eviction of each pod, because no other webhook marks the VMs of this
+      // benchmark for evacuation.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];

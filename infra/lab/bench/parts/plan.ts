@@ -1,4 +1,6 @@
-/** Measures `lifeboat plan` of a large cluster: its CPU time after it has read the cluster, and its memory. */
+/**
+ * Measures the memory of `lifeboat plan` in a large cluster, and the CPU time after the command has read the cluster.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -7,7 +7,7 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACE = "maintained";
-/** The name of an additional VM. It cannot migrate, so Lifeboat restarts it. */
+/** The name of an additional VM that cannot migrate. Lifeboat restarts this VM. */
 const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
@@ -45,7 +45,7 @@ export const maintenance: Fault = {
   },
 };
 
-/** Returns the nodes of the run whose last NodeEvacuation has not ended as expected. */
+/** Describes the last NodeEvacuation of the node if the phase is not Evacuated. */
 function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[] {
   const own = [...observer.nodeEvacuations.list()].filter(({ spec }) => spec.nodeName === nodeOf(PLACE));
   const { metadata, status = {} } = own.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1) ?? {};
@@ -53,7 +53,7 @@ function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[]
   return [`NodeEvacuation ${metadata?.name} is ${status.phase}: ${status.message}`];
 }
 
-/** Checks that each VMI runs on another node, and was restarted at most once. */
+/** Describes the additional VM if it does not run on another node. Reports a VMI that was restarted twice. */
 function restarted({ cluster: { observer }, namespace, nodeOf, report }: Run): readonly string[] {
   const restarts = [...observer.evacuations.list()].filter(({ metadata, spec, status }) => {
     return metadata.namespace === namespace && spec.by === "Restart" && status?.phase === "Restarted";
@@ -103,7 +103,7 @@ function change({ client }: Run, { metadata }: NodeEvacuation, spec: object): Pr
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Changes each NodeEvacuation that has not ended. Returns false if there is none. */
+/** Changes each active NodeEvacuation. Returns false if every NodeEvacuation has ended. */
 const changing =
   (specOf: (draw: Draw) => object): Act =>
   async (run, draw) => {

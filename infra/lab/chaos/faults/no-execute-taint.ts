@@ -21,8 +21,8 @@ export const noExecuteTaint: Fault = {
   },
   undo: (run) => setTaints(run, PLACE, []),
   /**
-   * Sets the taint repeatedly. The taint manager tries each deletion only five times, and misses a taint that is set
-   * and removed while its watch is broken.
+   * Sets the taint repeatedly. The taint manager tries each deletion only five times. It also misses a taint that is
+   * set and removed during an interruption of the watch.
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {

@@ -26,8 +26,8 @@ export const preemption: Fault = {
   },
   undo: async ({ client, namespace }) => void (await persist(() => client.delete(pods, { namespace, name: POD.name }))),
   /**
-   * Deletes a bound pod, to wake the scheduler. The scheduler hangs if a preemption's last victim disappears before its
-   * deletion (`prepareCandidateAsync`, 1.36).
+   * Deletes a bound pod, to wake the scheduler. The scheduler hangs if the last victim of a preemption disappears
+   * before the scheduler deletes the victim (`prepareCandidateAsync`, 1.36).
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {

@@ -17,8 +17,8 @@ import { persist } from "../wait.ts";
 
 const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
 /**
- * Names of additional VMs. One cannot migrate, so Lifeboat restarts it. The guest of the other ends when its pod is
- * evicted.
+ * Names of additional VMs. The VM `PINNED` cannot migrate, so Lifeboat restarts it. The guest of the VM `ENDING` ends
+ * when the VM's pod is evicted.
  */
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
@@ -190,7 +190,7 @@ function change({ client }: Run, { metadata }: RollingMaintenance, spec: object)
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Changes each RollingMaintenance that has not ended. Returns false if there is none. */
+/** Changes each active RollingMaintenance. Returns false if every RollingMaintenance has ended. */
 const changing =
   (spec: object): Act =>
   async (run) => {

@@ -4,7 +4,7 @@ import { TAINT } from "./no-execute-taint.ts";
 
 const PLACE = "taint-comes-and-goes";
 
-/** A taint is set and removed again. A VM that has not moved by then may stay. */
+/** A taint is set and removed again. A VM that is still on the node after the removal may stay. */
 export const taintComesAndGoes: Fault = {
   says: "another node gets a NoExecute taint and loses it again, several times",
   gate: "NoExecuteTaintEvictionLiveMigration",

@@ -1,4 +1,4 @@
-/** The forms in which Lifeboat is installed: a Worker outside of the cluster, and replicas inside of it. */
+/** The forms in which Lifeboat is installed: a Worker outside of the cluster, and replicas in the cluster. */
 import type { Relay } from "../../../relay/relay.ts";
 import type { Sandbox } from "../../../sandbox/index.ts";
 import type { Link, Links } from "../links.ts";
@@ -23,9 +23,9 @@ export interface Replica {
   tick(): Promise<void>;
 }
 
-/** The address at which the API server reaches Lifeboat. The replicas behind it change. */
+/** The address at which the API server reaches Lifeboat. The replicas that answer at this address change. */
 export interface Proxy {
-  /** Returns the replica for the next connection or review, or undefined if no replica should answer. */
+  /** Returns the replica for the next connection or review. Returns undefined if no replica should answer. */
   answering: () => Replica | undefined;
   /** Breaks the connections of requests that this replica has not answered yet. */
   drop(name: string): void;

@@ -1,6 +1,6 @@
 /**
  * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd process plays all
- * Workers, because it keeps separate memory for each cluster name in its registry.
+ * Workers, because the process keeps separate memory for each cluster name in the registry.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";

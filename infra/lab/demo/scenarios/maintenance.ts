@@ -43,7 +43,7 @@ const NAME = "node-1-kernel";
 /** The seconds from the start of the scenario until the node must be empty. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
-/** The interval of ticks in the demo. In a real cluster it is a minute. */
+/** The interval of ticks in the demo. In a real cluster the interval is a minute. */
 const TICK_MS = 5000;
 /** kubectl counts as hanging when each of the two VMs has had this many refused evictions. */
 const REFUSALS = 3;
@@ -83,7 +83,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // Creates the ReplicaSet before the VMs, so that its pods spread over all nodes.
+  // Creates the ReplicaSet before the VMs, so that the pods of the ReplicaSet spread over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;

@@ -76,7 +76,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
   const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
   await createVms(client, vms);
-  // A failed migration, which `lifeboat plan` takes into account.
+  // Creates a migration that fails, because `lifeboat plan` takes failed migrations into account.
   const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
   await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
   await waitFor(client, {

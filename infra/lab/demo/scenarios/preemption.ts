@@ -23,7 +23,7 @@ export const preemption: Act = {
       client,
       VMS.map((name) => ({ ...vm, name })),
     );
-    // Each node has room for one of the VMs, but not for a preempting pod as well.
+    // Each of these nodes has room for one VM, but is too small for the preempting pod.
     await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
     await createPriorityClass(client, "high", 1_000_000);
     return { vms: VMS.length, nodes: 3, pods: 0 };

@@ -1,4 +1,4 @@
-/** A NoExecute taint ends all pods of a node that do not tolerate it. */
+/** A NoExecute taint ends the pods that do not tolerate it. */
 import { GUARD_FILES } from "../../stage/apply.ts";
 import { createPod, nodes } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";

@@ -1,4 +1,4 @@
-/** The limits of a cycle: when each is reached. */
+/** Tests when each limit of a cycle is reached. */
 import { expect, test } from "vitest";
 import type { DeschedulingLimits } from "../../../../shared/descheduling/cycle/policy.ts";
 import { Counters, type LimitName } from "../../../../shared/descheduling/cycle/limits.ts";
@@ -10,7 +10,7 @@ const ELSEWHERE = { nodeName: "node02", namespace: "shop" };
 
 type Before = "nothing" | "inProgress" | "evicted" | "elsewhere";
 
-/** Whether a VM and an ordinary pod, of node01 and namespace apps, exceed a limit of 1. */
+/** The pods for which a limit of 1 is reached: no pod, only a VM's launcher pod, or also an ordinary pod. */
 type Over = "neither" | "VM" | "both";
 
 // prettier-ignore
@@ -44,7 +44,7 @@ test.each(NAMES.flatMap((limit) => BEFORE.map((before) => [limit, before] as con
     const made = counters({ [limit]: 1 }, before);
     const over = { neither: [undefined, undefined], VM: [limit, undefined], both: [limit, limit] };
     expect([made.limitReached(VM), made.limitReached(POD)]).toEqual(over[rows[limit][before]]);
-    // A pod whose eviction is a request counts as a VM does.
+    // A pod with the annotation `request-evict-only` counts as a VM's launcher pod does.
     expect(made.limitReached(requestedPod("only"))).toBe(made.limitReached(VM));
   },
 );

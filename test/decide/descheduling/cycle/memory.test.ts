@@ -1,4 +1,4 @@
-/** Pods that other parties evict in background: when and how long they count, and which of them the Lease remembers. */
+/** Tests pods that other parties evict in background: how long each pod counts, and which pods the Lease remembers. */
 import { describe, expect, test } from "vitest";
 import {
   annotationsAfter,
@@ -104,7 +104,7 @@ describe("the descheduler's Lease", () => {
     expect(recalled.memory.size).toBe(MOST_REMEMBERED);
     const kept = [asked, first, others.at(-1)].map((pod) => recalled.memory.has(pod?.uid ?? ""));
     expect(kept).toEqual([true, true, true]);
-    // A forgotten evacuation does not count, because it would count forever.
+    // A pod that the memory has dropped does not count as in progress, because the pod would count forever.
     expect(recalled.inProgress).toHaveLength(MOST_REMEMBERED);
     const written = annotationsAfter({}, new Map(pods.map(({ uid }) => [uid, noted("requested", 0)])), 0);
     expect(Object.keys(written)).toHaveLength(MOST_REMEMBERED);

@@ -19,7 +19,7 @@ import {
 const five = ["p1", "p2", "p3", "p4", "p5"];
 const fixed = five.map((name) => pod(name, UNEVICTABLE.daemonSet));
 
-/** Pods on a node of 1000m, each requesting this percentage of it. */
+/** Returns pods on a node of 1000m CPU. Each pod requests one of the percentages of this CPU. */
 const at = (name: string, percents: readonly number[]) =>
   percents.map((percent, i) => pod(`${name}-${i}`, { nodeName: name, requests: { cpu: percent * 10 } }));
 
@@ -59,7 +59,7 @@ describe("LowNodeUtilization", () => {
       nodes: [a, b, d].filter((n) => n !== undefined),
       pods: [...at("a", [20, 20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("d", [20])],
     };
-    // The node d takes 30% more; the last evicted pod exceeds that.
+    // Node d may take 30% more. The second evicted pod exceeds this limit.
     expect(evicted(lowNodeUtilization, cpu(20, 50), world(few))).toEqual(["a-0", "a-1"]);
   });
 });

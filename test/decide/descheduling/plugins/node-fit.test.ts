@@ -22,7 +22,7 @@ interface Facts {
 
 const OTHER = { nodeName: "n2" };
 
-/** Says whether a pod on n1 fits on n2. */
+/** Returns whether a pod on n1 fits on n2. */
 function fits(facts: Facts): boolean {
   const subject = pod("p", facts.pod);
   const nodes = [node("n1"), node("n2", facts.node)];

@@ -1,4 +1,4 @@
-/** Plugins that examine all pods of a node share selection, order, and the effect of verdicts. */
+/** Tests the common rules of plugins that examine all pods of a node: selection, order, and the effect of verdicts. */
 import { describe, expect, test } from "vitest";
 import type { PodSelection } from "../../../../shared/descheduling/plugins/nominate.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
@@ -20,7 +20,7 @@ import {
   world,
 } from "../../../support/descheduling/fixtures.ts";
 
-/** Two nodes that every pod should leave under every plugin, and a third node with room for them. */
+/** Every plugin evicts the pods from n1 and n2. The pods fit on n3. */
 const tainted = { taints: [taint("t")] };
 const nodes = [
   node("n2", tainted),

@@ -25,7 +25,7 @@ function args(tweak: Partial<Arguments> = {}): Arguments {
   return { constraints: ["DoNotSchedule"], topologyBalanceNodeFit: true, ...tweak };
 }
 
-/** Returns nodes, each in a zone of its own. */
+/** Returns nodes. Each node has its own zone. */
 function nodesOf(count: number): readonly ScheduledNode[] {
   return Array.from({ length: count }, (_, i) =>
     node(`n${i}`, { labels: { zone: `z${i}` }, allocatable: { cpu: 99_999, pods: 200 } }),
@@ -41,7 +41,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     matchLabelKeys: [],
     ...tweak,
   });
-  /** Returns this many pods in each zone, one node each. */
+  /** Returns pods. `sizes`: the number of pods in each zone. Each zone has one node. */
   const podsIn = (sizes: readonly number[], tweak: Partial<ScheduledPod> = {}) =>
     sizes.flatMap((size, zone) =>
       Array.from({ length: size }, (_, i) => pod(`z${zone}-${i}`, { nodeName: `n${zone}`, labels: WEB, ...tweak })),
@@ -168,7 +168,8 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
   test("counts pods that are already leaving as gone", () => {
     const seen = world({ nodes: nodesOf(2), pods: podsIn([4, 0], { spread: own }) }, {}, ["z0-3"]);
     expect(nominated(topologySpread, args(), seen)).toEqual(["z0-3", "z0-0"]);
-    // The leaving pod already has its place elsewhere.
+    // The pod `large` fits on no node. The plugin counts `large` as gone, because the evacuation of `large` is in
+    // progress.
     const pods = [web("large", { requests: { cpu: 999_999 } }), web("small")];
     expect(nominated(topologySpread, args(), world({ nodes: nodesOf(2), pods }, {}, ["large"]))).toEqual(["large"]);
   });
