@@ -9,7 +9,10 @@ import { LeftOut, NIGHTLY, PATIENCE, SIMULATED_ONLY } from "./test/support/setup
 const PURE = ["test/decide/**/*.test.ts"];
 /** Tests of features that only a Worker has: several clusters, an endpoint for relays, and node agents. */
 const WORKER_ONLY = process.env["LIFEBOAT_FORM"] === "in-cluster" ? ["test/live/worker/**"] : [];
-/** Tests that start their own simulated cluster and Worker, in every form and with every control plane. */
+/**
+ * Tests that always start their own simulated cluster and Worker. The form and the control plane do not change these
+ * tests.
+ */
 const OWN = ["chaos/**", "cli/**", "demo/**", "fuzz.test.ts", "page/**"].map((files) => `test/live/${files}`);
 const LEFT_OUT = [...WORKER_ONLY, ...(IS_REAL || WORKER_ONLY.length > 0 ? OWN : [])];
 const TIMEOUT_MS = 60_000 * PATIENCE;

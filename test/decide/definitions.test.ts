@@ -186,7 +186,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
 const OTHER_BOUNDS =
   /(name|namespace|nodeName|nodeEvacuation|nodes\.names(\[\])?|matchLabels\{\}|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
 
-/** Returns `spec` and `spec.guard` for `spec.guard.requesters`. */
+/** Returns the outer paths of a path: `spec` and `spec.guard` for `spec.guard.requesters`. */
 function outerOf(path: string): readonly string[] {
   const names = path.split(".");
   return names.slice(1).map((_, at) => names.slice(0, at + 1).join("."));

@@ -1,4 +1,4 @@
-/** VMs whose owner moves them, and their migrations. */
+/** Tests VMs that are moved by their owner, and the migrations of these VMs. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../shared/eviction/decide.ts";
 import type { MigrationFacts } from "../../shared/kube/facts.ts";

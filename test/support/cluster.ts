@@ -118,7 +118,6 @@ export class FakeCluster {
     return (this.#url ??= serve(this.api.fetch()));
   }
 
-  /** All requests so far. */
   get requests(): readonly RequestInfo[] {
     return this.api.requests;
   }
@@ -167,7 +166,6 @@ export class FakeCluster {
     this.api.answer(requestInfoOf(url, { method: "POST", body: JSON.stringify(body) }));
   }
 
-  /** Returns the recorded Events. */
   get recordedEvents(): readonly RecordedEvent[] {
     return this.api.objects("events").map((event) => ({
       name: textOf(at(event, "metadata", "name")),

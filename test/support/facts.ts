@@ -3,8 +3,8 @@ import { type Answer, type Facts, factsFrom, type Question, textOf } from "../..
 import { ClusterError } from "../../shared/kube/failures.ts";
 
 /**
- * Facts by the text of the question: `nodes node01`, `virtualmachines apps/web`, `evacuations in apps where
- * status.phase=Moved`. `undefined`: the object does not exist. A ClusterError: the read fails.
+ * Facts by the text of the question: `nodes node01`, `virtualmachines apps/web`,
+ * `evacuations in apps where status.phase=Moved`. `undefined`: the object does not exist. A ClusterError: the read fails.
  */
 export type FactMap = Readonly<Record<string, unknown>>;
 

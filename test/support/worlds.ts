@@ -113,7 +113,7 @@ export function statusAfter(subject: EvacuationFacts, tweak: Partial<Around> = {
 }
 
 /**
- * Lists the actions in order. A status is written as phase and reason, or as Released. Every other action is its verb.
+ * Returns the actions in order, as text. A status is a phase and a reason, or Released. Every other action is a verb.
  */
 export function inShort(actions: readonly Action[]): string {
   const words = actions.map((action) => {

@@ -50,7 +50,7 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
   return aligned([head, ...rows], { right: (column) => ![0, 2, 7].includes(column) }).join("\n");
 }
 
-/** Rounds to three significant digits; from 100, to an integer. */
+/** Rounds to three significant digits. Rounds numbers from 100 to integers. */
 function figure(value: number): string {
   if (Math.abs(value) >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(3)));

@@ -49,7 +49,7 @@ function nodeOf(name: string): core.Draft<core.Node> {
   return { metadata: { name, labels }, spec: {}, status: { capacity: allocatable, allocatable, conditions: [ready] } };
 }
 
-/** Creates running VMIs, as KubeVirt's controllers would. Their nodes and namespaces must exist. */
+/** Creates running VMIs, as KubeVirt's controllers would. The nodes and namespaces of the VMIs must exist. */
 export function createVms(client: KubeClient, from: number, to: number): Promise<readonly Vm[]> {
   return inParallel(numbered(to).slice(from).map(planVm), CONCURRENCY, async (vm) => {
     const { metadata } = await client.create(kubevirt.virtualMachineInstances, vmiOf(vm));

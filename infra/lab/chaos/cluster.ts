@@ -1,5 +1,5 @@
 /**
- * Sets up what many runs share: a sandbox, Lifeboat as Workers or as replicas in the cluster, and Lifeboat's
+ * Sets up the parts that many runs share: a sandbox, Lifeboat as Workers or as replicas in the cluster, and Lifeboat's
  * connections to the API server.
  */
 import { GUARD_FILES } from "../stage/apply.ts";

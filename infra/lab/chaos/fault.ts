@@ -29,7 +29,7 @@ export interface Run {
   readonly replicas: Replicas;
   readonly drain: Drain;
   readonly relay: { stopFor(ms: number): Promise<void> };
-  /** Aborted when the faults of the run end. */
+  /** A signal that is aborted when the faults of the run end. */
   readonly calm: AbortSignal;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
@@ -62,7 +62,7 @@ export interface Fault {
   /** Returns a listener that checks the fault's own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
   /**
-   * Causes the fault, and resolves when the fault has ended or soon after `run.calm` aborts. May throw if a request is
+   * Causes the fault. Resolves when the fault has ended, or soon after `run.calm` is aborted. May throw if a request is
    * refused.
    */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
@@ -70,7 +70,7 @@ export interface Fault {
   readonly undo?: (run: Run) => Promise<void> | void;
   /** Triggers a Kubernetes controller again after the faults, because the controller may have missed a change. */
   readonly remind?: (run: Run) => Promise<void>;
-  /** Whether the fault is undone only after all of its expected consequences have happened. */
+  /** Whether the fault lasts until all expected consequences have happened. */
   readonly lasts?: true;
   /** Describes the consequences that have not happened yet. */
   readonly expect?: (run: Run) => readonly string[];
@@ -118,7 +118,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   }
 }
 
-/** Waits, and returns false if the faults of the run end meanwhile. */
+/** Waits. Returns false if the faults of the run end during the wait. */
 export async function waited({ calm }: Run, ms: number): Promise<boolean> {
   await delay(ms, undefined, { signal: calm }).catch(() => undefined);
   return !calm.aborted;

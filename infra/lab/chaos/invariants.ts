@@ -71,7 +71,7 @@ function takesPlace({ status }: Migration): boolean {
   return !isFinal(status) && !QUEUED.includes(status?.phase ?? "");
 }
 
-/** Returns whether KubeVirt's evacuation controller created the migration, judging by the migration's name. */
+/** Returns whether the migration has a name from KubeVirt's evacuation controller. */
 function isOfKubevirt({ migration }: Running): boolean {
   return migration.metadata.name.startsWith("kubevirt-evacuation-");
 }

@@ -1,10 +1,10 @@
-/** A process that performs one run after another, and reports the result of each. */
+/** A process that performs one run after another, and reports the result of each run. */
 import * as z from "zod/mini";
 import { isFault } from "./fault-names.ts";
 import { FORMS } from "./forms/form.ts";
 import { createRunner } from "./runner.ts";
 
-// The schema is strict, because otherwise it would silently ignore an option that it does not declare.
+// The schema is strict, because other schemas silently ignore undeclared options.
 const Order = z.strictObject({
   seed: z.string(),
   run: z.number(),

@@ -12,7 +12,7 @@ export interface Link {
   readonly isDead: boolean;
   /** The address at which this replica reaches the API server. No later replica gets the same address. */
   readonly url: string;
-  /** Sets how many more writes the replica may send before it dies. Without a call there is no limit. */
+  /** Sets the number of writes that the replica may still send before it dies. By default the number is unlimited. */
   limit(writes: number): void;
   /** Delays the replica's watch events until `release` delivers them in order. */
   hold(): void;

@@ -139,8 +139,9 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the configuration. Chooses budgets for all VMs if KubeVirt's webhook cannot protect them. The webhook allows
- * evictions of VMs with an unknown strategy, and all evictions while its own requests to the API server fail.
+ * Draws the configuration. Chooses budgets for all VMs if KubeVirt's webhook cannot protect every VM. The webhook
+ * allows evictions of VMs with an unknown strategy. The webhook also allows all evictions while its own requests to the
+ * API server fail.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));

@@ -29,7 +29,10 @@ import { setScene, type Scene } from "./scene.ts";
 import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
-/** The factor by which waits are longer with a real control plane, which is slower than the simulated one. */
+/**
+ * The factor by which waits are longer with a real control plane. A real control plane is slower than a simulated
+ * control plane.
+ */
 const PATIENCE = IS_REAL ? 3 : 1;
 /** The maximum time from the end of the faults until every VM that must leave its node has left. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
@@ -48,7 +51,7 @@ export interface Prepared {
   readonly ms: number;
 }
 
-/** Prepares a run. If this rejects, no fault has been injected. */
+/** Prepares a run. If the promise rejects, no fault has been injected. */
 export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { sandbox, form, observer } = cluster;

@@ -5,7 +5,7 @@ export interface ChaosVm {
   readonly name: string;
   /** The node on which the VM starts: `drained` for the drained node, or the name of a fault for that fault's node. */
   readonly place: string;
-  /** `Unknown` is written into the VMI. KubeVirt does not know this value. */
+  /** `Unknown`: a value in the VMI that KubeVirt does not know. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
   /** The number of migrations that fail before a migration succeeds. */

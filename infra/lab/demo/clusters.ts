@@ -1,4 +1,4 @@
-/** Starts two sandbox clusters. Their only difference is the part of Lifeboat that an act of the demo shows. */
+/** Starts two sandbox clusters. The clusters differ only in the part of Lifeboat that an act of the demo shows. */
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";

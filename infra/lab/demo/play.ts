@@ -85,7 +85,7 @@ interface Watching {
   readonly screen: Screen;
 }
 
-/** Watches both clusters during an act. Resolves to whether the disruption took effect in both. */
+/** Watches both clusters during an act. Resolves to whether the disruption took effect in both clusters. */
 async function watch(act: Act, { clusters, before, screen }: Watching): Promise<boolean> {
   const watched = await both(clusters, ({ client }) => watchWorld(client, systemClock));
   const worlds = { without: watched.without.world, withIt: watched.withIt.world };

@@ -122,7 +122,7 @@ const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["lost", "lost", "named"],
 ];
 
-/** Renders an outcome. Always shows `VMs lost`, and other outcomes only if a VM has them. */
+/** Renders an outcome. Always shows `VMs lost`. Shows another outcome only if a VM has this outcome. */
 function rendered(head: string, outcome: Outcome): string {
   const parts = SHOWN.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
     const keys = outcome[fate];

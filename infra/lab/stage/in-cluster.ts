@@ -36,7 +36,7 @@ export function inClusterManifests(optional: readonly string[] = [], home: Parti
 }
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
-  /** The token of the webhooks and of the operator. By default, an existing token is kept or a new one is made. */
+  /** The token of the webhooks and of the operator. By default, an existing token is kept or a new token is created. */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;
 }

@@ -10,7 +10,7 @@ import { inParallel } from "../../in-parallel.ts";
 
 const AT_ONCE = 8;
 
-/** Creates nodes one after another, so that the scheduler gets them in this order. */
+/** Creates nodes one after another, so that the scheduler gets the nodes in this order. */
 export async function createNodes(client: KubeClient, names: readonly string[], capacity?: Capacity): Promise<void> {
   for (const name of names) await createNode(client, name, capacity);
 }

@@ -1,4 +1,4 @@
-/** Attempts: the length of their back-off, failed migrations, and migrations that cannot start. */
+/** Tests attempts: the length of the back-off, failed migrations, and migrations that cannot start. */
 import { describe, expect, test } from "vitest";
 import {
   backoffSeconds,

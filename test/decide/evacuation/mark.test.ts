@@ -1,4 +1,6 @@
-/** Marking a VM: actions before the mark, its author, urgent attempts, and the cooldown after a move. */
+/**
+ * Tests marks on VMs: the actions before a mark, the author of a mark, urgent attempts, and the cooldown after a move.
+ */
 import { expect, test, describe } from "vitest";
 import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
 import { markActions, urgencyOf } from "../../../shared/evacuation/mark.ts";

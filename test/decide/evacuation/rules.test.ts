@@ -1,4 +1,4 @@
-/** Every rule for an Evacuation: its facts, its actions, and which rule wins if two apply. */
+/** Tests every rule for an Evacuation: the facts, the actions, and the rule that wins if two rules apply. */
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../../shared/kube/evacuation.ts";
@@ -84,7 +84,7 @@ type Row = readonly [what: string, EvacuationFacts, Partial<Around>, expected: s
 
 // prettier-ignore
 const rows: readonly Row[] = [
-  // The VM has ended
+  // The VM has ended.
   ["VM gone",                      newborn(),    { vmis: [] },                                              GONE],
   ["VM recreated under its name",                 evacuation(), { vmis: [vmi({ uid: "made-anew" })] },                     GONE],
   ["VM being deleted",                            evacuation(), { vmis: [marked({ deleting: true })] },                    GONE],

@@ -4,7 +4,7 @@ import { NOW, pod, settings, vmi } from "../../support/fixtures.ts";
 
 export const NAMED = 'VMI "apps/web"';
 
-/** Returns the facts of a request to evict the VMI's launcher pod. A person drains node01. */
+/** Returns the facts of a request to evict the VMI's launcher pod. The requester is a person who drains node01. */
 export function eviction(tweak: Partial<EvictionFacts> = {}): EvictionFacts {
   return {
     pod: pod(),

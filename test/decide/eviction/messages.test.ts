@@ -1,4 +1,7 @@
-/** Answers, Events and kubectl's warnings use the words of their readers: the descheduler, kubectl, administrators. */
+/**
+ * Tests the messages in answers, Events and kubectl's warnings for each reader: the descheduler, kubectl and
+ * administrators.
+ */
 import { describe, expect, test } from "vitest";
 import { EVACUATION_MESSAGES } from "../../../shared/evacuation/messages.ts";
 import { causeOfEviction } from "../../../shared/kube/evacuation.ts";

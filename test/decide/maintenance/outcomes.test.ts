@@ -128,7 +128,7 @@ function take(one: Step, history: History): void {
   if (vm !== undefined) HAPPENINGS[one.which]?.(history, vm);
 }
 
-/** Withdraws the NodeEvacuation; migrations in progress succeed. */
+/** Withdraws the NodeEvacuation. Migrations in progress succeed. */
 function finish(history: History, isSeenBefore: boolean): void {
   if (isSeenBefore) history.look();
   history.end();

@@ -1,4 +1,6 @@
-/** The duration of nodes: ranges from the durations of this cluster's migrations. */
+/**
+ * Tests the planned duration of a node's drain: a range that follows from the durations of this cluster's migrations.
+ */
 import { expect, test } from "vitest";
 import type { PlanFacts } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";

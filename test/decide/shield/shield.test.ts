@@ -18,7 +18,10 @@ import {
 import { at, evacuation, migration, node, NODE, NOW, vmi } from "../../support/fixtures.ts";
 import { evacuationOf, PRESSURED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
-/** The smallest of both limits is 315 s: 315 - 90 - 75 = 150 s. */
+/**
+ * The launcher destroys the guest 315 s after the request. The shutdown takes 90 s, and a tick may be 75 s late, so 150 s
+ * remain.
+ */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const HOLD = 150;
 const on = relieving({ shield: SHIELD, isShieldOn: true });
@@ -41,7 +44,7 @@ function plan(tweak: Partial<ShieldWorld>): readonly string[] {
   return reported(planShield(world).chains.flat());
 }
 
-/** Plans for a covered VM of the node under pressure. */
+/** Returns the plan for a covered VM on the node under pressure. */
 function judged(tweak: Partial<Shielded> & { readonly of?: Partial<VmiFacts> }, world: Partial<ShieldWorld> = {}) {
   const { of, ...more } = tweak;
   const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSURED, migrations: [], ...more };

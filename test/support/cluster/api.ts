@@ -61,7 +61,6 @@ export class FakeApi {
   readonly #parties: Parties;
   #version = 100;
   now = (): Date => new Date(0);
-  /** All requests so far. */
   readonly requests: RequestInfo[] = [];
   /** Returns an answer, good or bad, that replaces the API server's answer. */
   instead: (request: RequestInfo) => Behaviour | undefined = () => undefined;

@@ -16,8 +16,8 @@ export interface RequestInfo extends HttpRequest {
   readonly name: string;
   readonly subresource: string;
   /**
-   * A short text for tests: `get pods`, `list pods kubevirt.io=virt-launcher spec.nodeName=node01`, `patch
-   * evacuations/status`.
+   * A short text for tests: `get pods`, `list pods kubevirt.io=virt-launcher spec.nodeName=node01`,
+   * `patch evacuations/status`.
    */
   readonly label: string;
 }

@@ -1,4 +1,4 @@
-/** Parses a cluster's objects into the facts on which policy decides. It omits an object that does not parse. */
+/** Parses a cluster's objects into the facts for Lifeboat's decisions. Omits an object that does not parse. */
 import type * as z from "zod/mini";
 import { Budget, Launcher, Node, Pod } from "../../../shared/kube/schemas/kubernetes.ts";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";

@@ -97,9 +97,9 @@ const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   (e) => ({ mark: NODE, migration: undefined, evacuations: [{ ...e, created: time(-9999) }] }),
   // The taint manager no longer retries the deletion.
   (e) => ({ evacuations: [{ ...e, cause: "NoExecuteTaint", deadline: time(-300) }] }),
-  // No function has handled the VM yet.
+  // Lifeboat has not handled the VM yet.
   () => ({ mark: undefined, evacuations: [], migration: undefined }),
-  // A function cancelled the Evacuation, and then died.
+  // Lifeboat cancelled the Evacuation, but died before it removed the mark.
   (e) => ({ mark: NODE, evacuations: [{ ...e, phase: "Withdrawn", left: true }] }),
   // The owner moves the VM without a migration by KubeVirt.
   (e) => ({ strategy: "External", migratable: "False", mark: undefined, evacuations: e.failed ? [e] : [] }),

@@ -66,7 +66,7 @@ export function target(cause: ConditionedCause, since = 0, tweak: Partial<PodFac
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
 }
 
-/** Returns the traces of a deletion for that cause: the pod's condition, or the requester. */
+/** Returns the facts that show the cause of a deletion: the pod's condition, or the requester. */
 export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "requester"> {
   return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
 }

@@ -36,7 +36,7 @@ export function created(spec: object, vms = TWO): FakeCluster {
   return fake;
 }
 
-/** Acts as KubeVirt between two functions: migrates the marked VMs that `isIts` selects, and starts restarted VMs. */
+/** Acts as KubeVirt: migrates the marked VMs that `isIts` selects, and starts restarted VMs. */
 export function kubevirt(
   fake: FakeCluster,
   restarted: ReadonlySet<string> = new Set(),

@@ -125,7 +125,7 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
 
 const SERVER = "server/kubernetes/component/rbac.yaml";
 
-/** The permissions of the server in the cluster. It watches as the relay does. */
+/** The permissions of the server in the cluster. The server watches the same objects as the relay. */
 // prettier-ignore
 export const SERVERS_NEEDS: readonly Need[] = [
   ...of(SERVER, [

@@ -35,7 +35,7 @@ export async function storing(trial: Trial): Promise<void> {
   });
 }
 
-/** Creates an Evacuation with the name of the VM, which no function has handled yet. */
+/** Creates an Evacuation with the name of the VM, which Lifeboat has not handled yet. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };
   const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
@@ -44,7 +44,7 @@ async function createdEvacuation({ cluster }: Trial, name: string, spec: object,
   await cluster.client.patch(evacuations, key, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Creates a VM that has moved from another node. No function has seen the move yet. */
+/** Creates a VM that has moved from another node. Lifeboat has not seen the move yet. */
 export async function moved(trial: Trial, name = VMI.name): Promise<void> {
   await trial.cluster.createVm({ name, strategy: "LiveMigrate" });
   const status = { phase: "Pending", sourceNode: "node09", podUID: "left", startTime: LONG_AGO };
@@ -149,7 +149,7 @@ export async function covered(trial: Trial): Promise<void> {
   await trial.cluster.client.create(webhookConfigurations, { metadata: KUBEVIRT_WEBHOOKS, webhooks: [webhook] });
 }
 
-/** Lets another function start the same evacuation a moment earlier. */
+/** Lets another process of Lifeboat start the same evacuation a moment earlier. */
 export async function startedMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
   if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
   const path = request.slice("POST ".length);

@@ -35,7 +35,7 @@ export interface Steps {
   readonly given?: (trial: Trial) => Promise<unknown>;
   /** Performs the action. Resolves to Lifeboat's answer, or to undefined if the action is not a request. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
-  /** Acts for others in the cluster before a request of Lifeboat is sent. */
+  /** Acts as other clients in the cluster before a request of Lifeboat is sent. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
 }
 

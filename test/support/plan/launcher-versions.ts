@@ -7,7 +7,7 @@ import { cluster, type Resident, vm } from "./clusters.ts";
 export const OLD = "virt-launcher:v1.8.0";
 export const at = (minutes: number) => NOW.getTime() - minutes * 60_000;
 
-/** A VM whose launcher pod is old. */
+/** Returns a VM whose launcher pod has the old version. */
 export const old = (name: string, tweak: Parameters<typeof vm>[2] = {}): Resident =>
   vm(name, 2, { ...tweak, pod: { image: OLD, createdAt: at(9000), ...tweak.pod } });
 
@@ -19,7 +19,7 @@ export const attempt = (name: string, minutesAgo: number, tweak: Partial<PlanMig
   ...tweak,
 });
 
-/** The pod that the VM had before its last migration. */
+/** Returns the pod that the VM had before its last migration. */
 export const source = (name: string): PlanPod => ({
   ...old(name).pod,
   name: `source-${name}`,

@@ -13,7 +13,6 @@ export interface ProxiedRequest {
 export interface ApiProxy {
   /** The URL for `CLUSTERS`. */
   readonly url: string;
-  /** All requests so far. */
   readonly requests: readonly ProxiedRequest[];
   /** Whether the proxy closes connections without an answer. */
   cut: boolean;

@@ -20,7 +20,7 @@ const condition = (type: string, status: "True" | "False", reason: string) => {
 };
 const MARKED = [condition("Marked", "True", "Marked")];
 
-/** A VM on a node of its own, and its Evacuation. */
+/** A VM on a separate node, and the VM's Evacuation. */
 export interface Leaving {
   /** The name of the VM, the node and the Evacuation. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface Leaving {
   readonly isMarked?: boolean;
   /** The properties of the VM. By default the VM can migrate. */
   readonly vm?: { readonly evictionStrategy?: string; readonly migratable?: false; readonly reason?: string };
-  /** Absent if no function has handled the Evacuation yet. */
+  /** Absent if Lifeboat has not handled the Evacuation yet. */
   readonly status?: { readonly phase: string; readonly [field: string]: unknown };
   readonly becomes: string;
 }

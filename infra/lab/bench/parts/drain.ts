@@ -104,7 +104,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
   }
 }
 
-/** Installs Lifeboat in the cluster, on a node of its own. */
+/** Installs Lifeboat in the cluster, on a separate node. */
 async function inTheCluster(client: KubeClient): Promise<void> {
   await createNodes(client, ["of-lifeboat"], CAPACITY);
   await applyInCluster(client);

@@ -30,7 +30,10 @@ export const maintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /** Creates a NodeEvacuation, or changes the active one, so that it can succeed at the end of the run. */
+  /**
+   * Creates a NodeEvacuation, or changes the active NodeEvacuation, so that the drain can succeed at the end of the
+   * run.
+   */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));
     const [active] = await persist(() => activeOf(run));

@@ -66,7 +66,8 @@ export const rollingMaintenance: Fault = {
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
   /**
-   * Creates a RollingMaintenance, or resumes the active ones, so that the last one can succeed at the end of the run.
+   * Creates a RollingMaintenance, or resumes the active RollingMaintenances. The last RollingMaintenance can then
+   * succeed at the end of the run.
    */
   async remind(run) {
     const active = await persist(() => activeOf(run));

@@ -1,6 +1,6 @@
 /**
- * A node must be empty at a given time, and two of its VMs cannot migrate. One cluster uses `kubectl drain`, the other
- * a NodeEvacuation.
+ * A node must be empty at a given time, and two of its VMs cannot migrate. One cluster uses `kubectl drain`. The other
+ * cluster uses a NodeEvacuation.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {

@@ -34,7 +34,7 @@ const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Casc
 
 const TIMEOUT_SECONDS = 7;
 const POLL_MS = 200;
-/** The interval of ticks: one second, so that the demo runs faster than a real cluster with one minute. */
+/** The interval of ticks. It is a second, so that the demo is short. In a real cluster the interval is a minute. */
 const TICK_MS = 1000;
 
 const PRINTED = z.looseObject({

@@ -11,7 +11,7 @@ const NODES = [NODE, "node-2", "node-3"];
 const PRIORITY = { batch: 100, shop: 1000 };
 const VMS = { batch: ["encode", "index", "render", "train"], shop: ["db", "web"] } as const;
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
-/** The VMs' grace period: long enough for the shield to move them. */
+/** The grace period of the VMs. It is long enough for a migration that the shield protects. */
 const GRACE_SECONDS = 300;
 
 /**
@@ -35,7 +35,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     headline: [
       `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
     ],
-    // Each launcher uses a little more than it requested, as QEMU does. Other pods use what they requested.
+    // Each launcher uses a little more memory than it requests, as QEMU does. Other pods use the requested memory.
     async disrupt({ client, stats }) {
       const launchers = { labelSelector: "kubevirt.io=virt-launcher", fieldSelector: `spec.nodeName=${NODE}` };
       const { items } = await client.list(pods, undefined, launchers);

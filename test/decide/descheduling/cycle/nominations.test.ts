@@ -1,4 +1,4 @@
-/** A policy nominates pods: it skips some pods and nodes, and calls its plugins in order. */
+/** Tests the nominations of a policy: the pods and nodes that the policy skips, and the order of its plugins. */
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";
