@@ -29,10 +29,7 @@ import { setScene, type Scene } from "./scene.ts";
 import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
-/**
- * The factor by which waits are longer with a real control plane. A real control plane is slower than a simulated
- * control plane.
- */
+/** The factor for waits. A real control plane is slower than a simulated control plane. */
 const PATIENCE = IS_REAL ? 3 : 1;
 /** The maximum time from the end of the faults until every VM that must leave its node has left. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
