@@ -93,7 +93,7 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   const platform: Platform = {
     fetch: reach,
     now: () => new Date(now),
-    // Only `sleep` moves the clock. It takes no real time.
+    // Only `sleep` moves the clock, and `sleep` takes no real time.
     sleep: async (ms) => {
       now += ms;
       await setImmediate();

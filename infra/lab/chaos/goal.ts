@@ -1,4 +1,4 @@
-/** Checks the goal of a run: every VM leaves its node, unless its strategy or its owner prevents that. */
+/** Checks the goal of a run: every VM leaves its node, unless the VM's strategy or owner prevents the move. */
 import { isFinal, migrations, type VirtualMachineInstance } from "../../sandbox/index.ts";
 import type { Run } from "./fault.ts";
 import { FAULTS } from "./fault-names.ts";

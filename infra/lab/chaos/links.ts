@@ -1,6 +1,6 @@
 /**
- * The connection of each replica to the API server, which can be cut between any two writes. A replica is killed by
- * cutting its connection: it sends no more writes, and its memory is lost.
+ * The connection of each replica to the API server, which can be cut between any two writes. A cut connection kills
+ * the replica, which then sends no more writes and loses its memory.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";

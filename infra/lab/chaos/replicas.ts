@@ -1,4 +1,4 @@
-/** The Workers or replicas of a run. Their number is fixed: a new replica replaces a dead replica. */
+/** The Workers or replicas of a run. The number is fixed: a new replica replaces a dead replica. */
 import type { Form, Replica } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 

@@ -1,4 +1,4 @@
-/** Runs a scenario act by act. A terminal shows a table that is redrawn; a log gets a line for each change. */
+/** Runs a scenario act by act. A terminal shows a table that is redrawn. A log gets a line for each change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../sandbox/index.ts";
 import { aligned } from "../../cli/table.ts";

@@ -1,6 +1,6 @@
 /**
  * Chooses a sandbox's control plane: real programs if LIFEBOAT_CONTROL_PLANE names their folder, otherwise a simulated
- * one.
+ * control plane.
  */
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../sandbox/index.ts";
 

@@ -1,4 +1,4 @@
-/** A cluster's metrics in OpenMetrics' format; METRICS.md lists all of them. */
+/** Tests a cluster's metrics in the format of OpenMetrics, and the list of all metrics in METRICS.md. */
 import { readFileSync } from "node:fs";
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";

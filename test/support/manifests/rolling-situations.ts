@@ -21,7 +21,7 @@ export const rolling = (status?: object) => async (trial: Trial) => {
 const SECOND_NODE = "node02";
 
 /**
- * Creates a RollingMaintenance of two nodes. Its steering keeps pods away from the second node until the node's turn.
+ * Creates a RollingMaintenance of two nodes that keeps pods away from the second node until the turn of that node.
  */
 export async function steering({ cluster: { client } }: Trial): Promise<void> {
   await client.create(core.nodes, { metadata: { name: SECOND_NODE } });

@@ -34,7 +34,7 @@ export function readManifests(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(loadAll(readFileSync(`${folder}${path}`, "utf8")));
 }
 
-/** Returns the files that `kubectl apply -k infra/kubernetes` applies, in its order. */
+/** Returns the files that `kubectl apply -k infra/kubernetes` applies, in the order of the kustomization. */
 export function applied(): readonly string[] {
   return z.object({ resources: z.array(z.string()) }).parse(readYaml("kustomization.yaml")).resources;
 }

@@ -15,7 +15,7 @@ import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
 export const NODE = "lifeboat";
-/** The taint of the node for the replicas, so that no VM runs there. */
+/** The taint of the node for the replicas. No VM runs on this node. */
 export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";

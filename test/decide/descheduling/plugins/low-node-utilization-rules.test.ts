@@ -115,7 +115,7 @@ describe("LowNodeUtilization evicts first", () => {
   });
 });
 
-/** Returns five pods on a node; n1 is the fullest node. */
+/** Returns five pods on a node. The fullest node is n1. */
 const on = (nodeName: string) =>
   five.map((name) => pod(`${nodeName}-${name}`, { nodeName, requests: { cpu: 0, memory: nodeName === "n1" ? 2 : 1 } }));
 
