@@ -17,35 +17,34 @@ import type {
 
 export type Action =
   /**
-   * Makes KubeVirt set a VMI's `status.evacuationNodeName`. `forDescheduler`: KubeVirt also annotates the VMI, so that
-   * migrations of drains come first. `launcher`: the name of the VMI's pod, which Lifeboat otherwise reads.
+   * Makes KubeVirt set a VMI's `status.evacuationNodeName`. `forDescheduler`: KubeVirt prefers migrations of drains to
+   * this VMI's migration. `launcher`: the name of the VMI's launcher pod, which Lifeboat otherwise reads.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
   /** Sets the label that MigrationPolicies select. If this action fails, the chain of actions continues. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
-  /** Sets the label `lifeboat.dev/shield`, or removes it if `value` is absent. `optional`: the chain continues if this fails. */
+  /** Sets or removes the label `lifeboat.dev/shield`. `optional`: the chain of actions continues after a failure. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
   /**
-   * Creates an Evacuation, or joins an active one. `optional`: if no Evacuation can be created, the VM is marked
-   * without a label.
+   * Creates an Evacuation, or adds the requester to an active Evacuation of the same name. `optional`: if no Evacuation
+   * can be created, the VM is marked without a label.
    */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Adds a requester to an evacuation in progress. */
   | { readonly verb: "AddRequester"; readonly evacuation: EvacuationFacts; readonly requester: string }
   | {
       readonly verb: "CreateMigration";
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
-      /** Actions for the case that KubeVirt's webhook, or a policy before it, refuses permanently. */
+      /** Performed if KubeVirt's webhook or an admission policy permanently refuses the migration. */
       readonly ifRefused?: readonly Action[];
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /** Annotates KubeVirt's migration like Lifeboat's own. If this action fails, the chain of actions continues. */
+  /** Adds Lifeboat's annotations to KubeVirt's migration. If this action fails, the chain of actions continues. */
   | {
       readonly verb: "AnnotateMigration";
       readonly migration: MigrationFacts;
@@ -53,17 +52,17 @@ export type Action =
       readonly evacuation: string;
     }
   /**
-   * Creates a budget, unless the VM has one. `missing`: the caller knows that the VM has no budget, so Lifeboat does
-   * not read it first. The chain continues after a permanent refusal. `optional`: the chain continues after any
+   * Creates a budget for a VM without a budget. `missing`: the caller knows that the VM has no budget, so Lifeboat does
+   * not read budgets first. The chain continues after a permanent refusal. `optional`: the chain continues after any
    * failure.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Corrects size, selector and owner of Lifeboat's budget. The chain continues after a permanent refusal. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
-  /** Deletes a pod. `graceSeconds`: the requested grace period; absent: the pod's own. */
+  /** Deletes a pod. `graceSeconds`: the requested grace period. Absent: the pod's own grace period. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts; readonly graceSeconds?: number | undefined }
-  /** Adds annotations to a pod and removes others, unless these annotations have changed since the read. */
+  /** Adds and removes annotations of a pod, unless any of these annotations has changed since Lifeboat read the pod. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: LauncherFacts;
@@ -77,19 +76,22 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  /** Cordons a schedulable node. `by`: NAME/UID of a NodeEvacuation. `from`: takes over the cordon of a NodeEvacuation that has ended or is gone. */
+  /**
+   * Cordons a node for the NodeEvacuation `by` (NAME/UID). `from`: the ended NodeEvacuation whose cordon `by` takes
+   * over.
+   */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /**
    * Removes this NodeEvacuation's cordon and annotation. `stays`: removes only the annotation, and the node stays
    * cordoned until a person uncordons it.
    */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
-  /** Sets the taint of a node whose turn in a RollingMaintenance is still to come, or removes it. */
+  /** Sets or removes the taint of a node whose turn in a RollingMaintenance has not come. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Makes KubeVirt restart or stop the VM, as the Evacuation says. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
-  /** Starts a VM that Lifeboat stopped. `ifRefused`: performed if KubeVirt refuses the VM's present state. */
+  /** Starts a VM that Lifeboat stopped. `ifRefused`: performed if KubeVirt refuses to start the VM. */
   | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts; readonly ifRefused?: readonly Action[] }
   | {
       readonly verb: "ReturnVm";
@@ -120,7 +122,7 @@ export type Action =
   | { readonly verb: "DeleteRollingMaintenance"; readonly rm: RollingMaintenanceFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
 
-/** Actions of a NodeEvacuation, except those on Evacuations. */
+/** Actions of node maintenance. */
 export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
 export const NODE_VERBS = [
   "Cordon",
@@ -159,7 +161,7 @@ const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>([
   "AddRequester",
 ]);
 
-/** Performed in their order: urgent VMs are marked first, and budgets are created before migrations. */
+/** The plans of a reconcile, in order: urgent VMs are marked first, and budgets are created before migrations. */
 export type Plans = readonly (Plan & { readonly name: string })[];
 
 /** Returns whether the chain continues if this action fails. A failed Event or label must not stop an evacuation. */

@@ -1,6 +1,6 @@
 /**
- * Reads facts from the watches of the process, if it has any. These facts may be old: facts/safe-actions.ts lists the
- * actions that are safe on old facts. A watch without its first list or without a connection is not used.
+ * Reads facts from the watches of the process. These facts may be old: facts/safe-actions.ts lists the actions that are
+ * safe on old facts. A watch is used only while it is connected and has its first list.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";
@@ -12,7 +12,10 @@ export interface Store<T> {
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
-  /** Whether the object exists but the watch could not parse it. Only a live read returns the object, or the reason. */
+  /**
+   * Whether the object exists but the watch could not parse the object. A request to the API server returns the object
+   * or the parse error.
+   */
   isOdd(key: NamespacedName): boolean;
   /**
    * Returns whether a namespace has objects that the watch could not parse. Without a namespace, checks all namespaces.
@@ -47,7 +50,7 @@ export function readsFrom(stores: Stores, client: Client): Client {
   return { ...client, get, list };
 }
 
-/** Returns the object as its watch shows it. Undefined: the watch does not show whether it exists. */
+/** Returns the object as its watch shows it. Undefined: the watch does not show whether the object exists. */
 export function shownObject(
   stores: Stores,
   resource: Resource,

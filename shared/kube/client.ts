@@ -26,7 +26,7 @@ export { named } from "./objects.ts";
 export interface Listing extends Selection {
   /** The time limit of this request, in milliseconds. */
   readonly withinMs?: number;
-  /** Called for an item that cannot be parsed. The list leaves the item out, and the log names it. */
+  /** Called for an item that cannot be parsed. The list leaves the item out, and the log names the item. */
   readonly onOdd?: (issue: string) => void;
   /** Whether the read fails if an item cannot be parsed. */
   readonly strict?: boolean;
@@ -72,13 +72,13 @@ export interface UpdateOptions extends Expecting {
 export type Observed = NamespacedName & {
   readonly uid: string;
   readonly resourceVersion?: string;
-  /** The grace period for the deletion of a pod. Absent: the pod's own. */
+  /** The grace period for the deletion of a pod. Absent: the pod's own grace period applies. */
   readonly gracePeriodSeconds?: number | undefined;
 };
 
 /**
- * A client of one API server. If a read gets 404, the result is undefined. If a write gets 404, 409 or 422, the result
- * says so. Every other refusal throws a ClusterError.
+ * A client of one API server. A read that gets 404 returns undefined. A write that gets 404, 409 or 422 returns this
+ * code. Every other refusal throws a ClusterError.
  */
 export interface Client {
   /** Returns undefined for 404, and for the codes in `expect`. */
@@ -103,7 +103,7 @@ export interface Client {
    * inside another Status.
    */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
-  /** Deletes only the observed object. With a resourceVersion, deletes it only if it has not changed. */
+  /** Deletes the object only if its UID, and a given resourceVersion, are still the observed ones. */
   delete(resource: Resource, seen: Observed): Promise<WriteAnswer>;
 }
 
@@ -160,8 +160,8 @@ function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptio
 }
 
 /**
- * 404: the object is gone. 409: it is outdated, or the name is taken. 422: a test of the patch failed, or the object is
- * invalid.
+ * 404: the object is gone. 409: the observed version is outdated, or the name is taken. 422: a test of the patch
+ * failed, or the object is invalid.
  */
 const ANSWERS = [404, 409, 422];
 

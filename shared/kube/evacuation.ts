@@ -64,8 +64,8 @@ export const ACTIVE_PHASES = [
 export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * `Stalled`: the migration has not started although KubeVirt's limits allow it. `Released`: after the end, the mark and
- * waiting migrations are removed, and a VM that Lifeboat stopped has started again.
+ * `Stalled`: the migration has not started although KubeVirt's limits allow it. `Released`: the Evacuation has ended,
+ * its mark and waiting migrations are removed, and a VM that Lifeboat stopped has started again.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -127,7 +127,7 @@ export interface EvacuationStatus {
   readonly phase?: Phase | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
-  /** The number of failed migrations, including those that an earlier Evacuation of the VM had. */
+  /** The number of failed migrations, including failed migrations of an earlier Evacuation of the VM. */
   readonly attempts: number;
   readonly migration?: { readonly name: string; readonly uid: string } | undefined;
   /** The newest failed migration that `attempts` counts. */
@@ -137,7 +137,7 @@ export interface EvacuationStatus {
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
   readonly observedRetryAt?: string | undefined;
-  /** Requesters besides `spec.requestedBy`: the first ones, up to a maximum number. */
+  /** Further requesters, besides `spec.requestedBy`. The list has a maximum length: later requesters are left out. */
   readonly requesters?: readonly string[] | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
@@ -151,7 +151,7 @@ export interface EvacuationSpec {
   readonly retryAt?: string | undefined;
   /** The time until which deletions of the pod are refused (RFC 3339). */
   readonly deadline?: string | undefined;
-  /** The pod that has to leave. Absent if a person created the Evacuation: then it is the pod in which the VM runs. */
+  /** The pod that has to leave. Absent if a person created the Evacuation: the VM then leaves its present pod. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
   /** The NodeEvacuation that this Evacuation belongs to. */

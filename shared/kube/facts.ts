@@ -42,7 +42,10 @@ export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
-  /** When the taint was added (RFC 3339). The node controller sets it for its own taints, including a cordon's. */
+  /**
+   * When the taint was added (RFC 3339). The node controller sets this time for its own taints, including the taint of
+   * a cordon.
+   */
   readonly timeAdded?: string;
 }
 
@@ -115,7 +118,8 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   /** With utility volumes, KubeVirt starts no migration, and a waiting migration fails after some minutes. */
   readonly hasUtilityVolumes?: boolean;
   /**
-   * `Receives`: the guest comes from another namespace or cluster. `Sends`: the guest moves to one.
+   * `Receives`: the guest comes from another namespace or cluster. `Sends`: the guest moves to another namespace or
+   * cluster.
    */
   readonly decentralized?: "Sends" | "Receives";
   /** The owner forbids migrations that slow or pause the guest. */
@@ -143,7 +147,7 @@ export interface MigrationFacts extends NamespacedName {
   readonly schedulingSince?: number;
   /** For a successful migration: the seconds from the creation of its target pod to its end. */
   readonly tookSeconds?: number;
-  /** The node that the migration evacuates (annotation). Only KubeVirt's evacuation controller sets this. */
+  /** The node that the migration evacuates. Only KubeVirt's evacuation controller sets this annotation. */
   readonly evacuates?: string;
   /** Lifeboat's annotation: why the VM has to leave. */
   readonly cause?: string;
@@ -189,7 +193,7 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** A launcher pod with only the fields that its annotations depend on. A VMI has one such pod, or two for a while. */
+/** A launcher pod with only the fields that decide its annotations. */
 export interface LauncherFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -225,7 +229,7 @@ export interface ConfigurationObserved {
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** The URL; for a Service, its path. It contains the webhook token: never log it. */
+  /** The URL, or the path if the webhook is a Service. Never log this text: it contains the webhook token. */
   readonly url: string | undefined;
   readonly caBundle: string | undefined;
   readonly rules: readonly WebhookRule[];

@@ -1,4 +1,4 @@
-/** Failures of requests to an API server, as values. One function renders all of them. */
+/** Failures of requests to an API server, as values, and a text for each failure. */
 
 export type Failure =
   | { readonly reason: "Unreachable" }
@@ -15,7 +15,7 @@ export type Failure =
    */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 
-/** A failure to get an answer. It never contains the other side's body or a token. */
+/** A failed request. The error never contains a token or the body of an answer. */
 export class ClusterError extends Error {
   readonly failure: Failure;
 

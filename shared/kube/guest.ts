@@ -14,18 +14,24 @@ export interface GuestAsks {
   readonly antiAffinity: readonly PodTerm[];
   /** Names of the guest's fields that a preflight does not check. */
   readonly unchecked: readonly string[];
-  /** `host-model`, `host-passthrough` or a name. KubeVirt fills it in when the VMI is created. */
+  /**
+   * `host-model`, `host-passthrough` or the name of a model. If the model is absent, KubeVirt sets it when the VMI is
+   * created.
+   */
   readonly cpuModel?: string;
   /** CPU features that a node must not have. */
   readonly forbiddenFeatures: readonly string[];
-  /** Threads of the guest and its supplemental I/O threads. */
+  /** The number of the guest's threads, plus its supplemental I/O threads. */
   readonly vcpus?: number;
   readonly hasDedicatedCpus: boolean;
   /** The guest's memory in bytes. */
   readonly guestMemory?: number;
   /** The page size of hugepages, for example `1Gi`. */
   readonly hugepages?: string;
-  /** The memory in bytes that `resources` requests. Without a request it is the limit. KubeVirt adds its overhead. */
+  /**
+   * The memory request of `resources` in bytes, or the limit if there is no request. KubeVirt's overhead is not
+   * included.
+   */
   readonly requestedMemory?: number;
   /** Millicores. */
   readonly requestedCpu?: number;

@@ -49,7 +49,7 @@ export async function takeLease(
 
 /**
  * Gives the Lease back. The time of acquisition stays in the Lease. `annotations`: written at the same time; null
- * removes one. Conflict: the Lease had expired, and another holder has it.
+ * removes an annotation. Conflict: the Lease had expired, and another holder has it.
  */
 export async function giveLeaseBack(
   key: NamespacedName,

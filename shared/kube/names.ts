@@ -25,7 +25,7 @@ export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
  * KubeVirt introduced the annotation for its own tests.
  */
 export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
-/** On a VMI: who asked for the eviction, as KubeVirt's own webhook records it; `descheduler` is its only value. */
+/** On a VMI: the source of its eviction. KubeVirt's webhook sets this annotation; `descheduler` is the only value. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** On a migration, set by KubeVirt's mutating webhook. */
@@ -104,7 +104,7 @@ export const CORDONED_BY_ANNOTATION = "lifeboat.dev/cordoned-by";
 export const NOT_BEFORE_ANNOTATION = "lifeboat.dev/not-before";
 export const WHEN_BLOCKED_ANNOTATION = "lifeboat.dev/when-blocked";
 
-/** On a node whose turn in a RollingMaintenance is still to come: the scheduler prefers other nodes. */
+/** On a node whose turn in a RollingMaintenance has not come: the scheduler prefers other nodes. */
 export const PENDING_TAINT = { key: "lifeboat.dev/maintenance-pending", effect: "PreferNoSchedule" } as const;
 
 export function isPendingTaint({ key, effect }: Readonly<Record<"key" | "effect", string>>): boolean {
@@ -125,12 +125,15 @@ export const LAUNCHERS_POLICY = "lifeboat-launchers";
 export const CONFIGURATION = "lifeboat";
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
-/** The Lease that one descheduling cycle holds at a time, and the prefix of the requester in its Evacuations. */
+/**
+ * The name of the Lease that a descheduling cycle holds. The requester in the cycle's Evacuations starts with this
+ * name.
+ */
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * On the Lease of descheduling: two kinds of annotations for each remembered pod UID (times in RFC 3339), and the
- * number of requested evacuations.
+ * On the Lease of descheduling: one annotation for each remembered pod, with the pod's UID in the key and a time (RFC
+ * 3339) as the value. The last key counts the requested evacuations.
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

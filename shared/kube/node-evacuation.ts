@@ -42,7 +42,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 export type VmCounts = NonNullable<NodeEvacuationStatus["virtualMachines"]>;
 export type NodeBlocker = NodeEvacuationStatus["blockers"][number];
-/** A VM that was on the node at any time since the start. */
+/** A VM that was on the node at any time since the start of the NodeEvacuation. */
 export type VmOutcome = NodeEvacuationStatus["outcomes"][number];
 
 /**
@@ -99,7 +99,7 @@ function isReturned({ conditions }: NodeEvacuationStatus): boolean {
 }
 
 /**
- * Returns whether a reconcile still has work: after the node is uncordoned, VMs may return to the node or start again.
+ * Returns whether a reconcile still has work. After the node is uncordoned, VMs may return to the node or start again.
  */
 export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
   return !hasEnded({ status }) || isUnsettled(status) || (status.phase === "Evacuated" && !isReturned(status));

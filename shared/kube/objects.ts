@@ -75,8 +75,8 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
 }
 
 /**
- * Returns whether the pod is on another node than its VMI, or not in KubeVirt's list. The guest does not end with such
- * a pod.
+ * Returns whether the pod is on another node than its VMI, or KubeVirt does not list the pod for the VMI. Deleting such
+ * a pod does not end the guest.
  */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (isBeingReceived(vmi)) return true;
@@ -174,7 +174,7 @@ export function derivedName(prefix: string, vmiName: string, suffix: string): st
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** Hashes a text with FNV-1a to eight hexadecimal digits. It secures nothing: 32 bits are trivially collidable. */
+/** Hashes a text with FNV-1a to eight hexadecimal digits. The hash is not secure: 32 bits are trivially collidable. */
 export function hash8(text: string): string {
   let hash = OFFSET_BASIS;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME) >>> 0;

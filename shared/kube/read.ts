@@ -54,7 +54,10 @@ export async function getObject<S extends z.ZodMiniType>(
   return code >= 400 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
 }
 
-/** Counts objects by a page with one item. Undefined: the API server does not count them. */
+/**
+ * Counts objects: reads one item and the number of remaining items. Undefined: the API server does not return this
+ * number.
+ */
 export async function countAll(send: Send, resource: Resource): Promise<number | undefined> {
   const path = collection(resource);
   const { body } = await send({ method: "GET", path, query: { limit: "1" } });
@@ -149,8 +152,8 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /**
- * Reads, and returns undefined if the kind is not served, for example because Lifeboat's CRD is not installed. Only the
- * API server's discovery shows whether a 404 is its own or a proxy's.
+ * Returns undefined if the cluster does not serve the kind, for example because Lifeboat's CRD is not installed. A
+ * proxy may also answer 404, so the API server's discovery decides.
  */
 export async function readUnlessNotServed<T>(
   send: Send,

@@ -56,14 +56,14 @@ export function readVmisOn(node: string, cluster: Client, onOdd?: () => void): P
   return cluster.list("virtualmachineinstances", { ...selectVmisOn(node), ...(onOdd && { onOdd }) });
 }
 
-/** Lists VMIs whose guests were handed over to a running target pod. */
+/** Lists VMIs whose guests KubeVirt hands over to a running target pod. */
 export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
   return (await cluster.list("virtualmachineinstances", MIGRATING_VMIS)).filter(({ isMigrating }) => isMigrating);
 }
 
 /**
- * Lists the migrations that have just succeeded. The others are too many to read, because KubeVirt keeps five for each
- * VMI.
+ * Lists successful migrations, among the first 250 migrations that the API server returns. A list of all migrations
+ * would be too long, because KubeVirt keeps five for each VMI.
  */
 export async function readFinishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
   const some = await cluster.list("virtualmachineinstancemigrations", SOME);

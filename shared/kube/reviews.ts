@@ -1,6 +1,6 @@
 /**
- * Reviews of tokens and permissions: whose a token is, what its user may do, what Lifeboat may do, and when a token
- * expires.
+ * Reviews of tokens and permissions: the user of a token, the permissions of this user and of Lifeboat, and the expiry
+ * of a token.
  */
 import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
@@ -37,8 +37,8 @@ export async function mayI(right: Right, cluster: Client): Promise<boolean> {
 }
 
 /**
- * Asks whether the API server accepts Lifeboat's token. Every account may ask this. A proxy's 401 throws, because it is
- * not the API server's.
+ * Asks whether the API server accepts Lifeboat's token. Every account may ask this. If a proxy answers 401, this
+ * function throws a ClusterError.
  */
 export async function isTokenAccepted(cluster: Client): Promise<boolean> {
   return (await cluster.get("version", named("version"), { as: z.unknown(), expect: [401] })) !== undefined;

@@ -1,12 +1,12 @@
 /**
- * A bound pod with all fields that preflights and descheduling read. A Worker can hold fifty thousand, because equal
- * parts share one object.
+ * A bound pod with all fields that preflights and descheduling read. A Worker can hold fifty thousand pods, because
+ * equal parts share one object.
  */
 import type { LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
 
 /**
- * Amounts of resources, by name: `cpu` in millicores, `memory` and the like in bytes, others as a number. Amounts are
- * rounded up, as in Kubernetes.
+ * Amounts of resources, by name: `cpu` in millicores, and every other resource in whole units, such as bytes. Amounts
+ * are rounded up, as in Kubernetes.
  */
 export type Resources = Readonly<Record<string, number>>;
 
@@ -68,7 +68,7 @@ export interface PlacementTerms {
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];
   readonly nodes: readonly { readonly weight: number; readonly term: NodeSelectorTerm }[];
   readonly spread: readonly SpreadConstraint[];
-  /** Requests that kube-scheduler assumes for containers without any. */
+  /** Requests that kube-scheduler assumes for containers without requests. */
   readonly assumed: Resources;
 }
 
@@ -95,7 +95,7 @@ export interface ScheduledPod extends PodFacts {
   readonly spread?: readonly SpreadConstraint[];
   readonly localStorage: boolean;
   readonly claims: readonly string[];
-  /** Claims that exist as long as the pod. Its replacement has others. */
+  /** Claims that Kubernetes creates and deletes with the pod. The pod's replacement gets new claims. */
   readonly ephemeralClaims?: readonly string[];
   readonly hasResourceClaims: boolean;
 }

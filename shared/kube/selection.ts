@@ -11,7 +11,7 @@ export interface Selection {
   readonly limit?: number;
 }
 
-/** Returns the label selector and the field selector of a list, as a request has them. */
+/** Returns the selection as the label selector and the field selector of a request. */
 export function selectorsOf({ labels = {}, fields = {}, unlike = {} }: Selection) {
   const ofLabels = Object.entries(labels).map(([key, value]) => {
     if (value === true) return key;

@@ -25,7 +25,7 @@ export const selectLaunchersOn = (node: string): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...selectPodsOn(node) };
 };
 
-/** VMIs that run on a migration's target pod already. */
+/** VMIs whose guests KubeVirt hands over to a target pod. */
 export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
 
 export const selectPodsOf = ({ namespace, uid }: VmiFacts): Selection => {

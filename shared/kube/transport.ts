@@ -1,7 +1,7 @@
 /** Sends requests to one API server over `fetch`, and limits how much of the answers is in memory at a time. */
 import { ClusterError } from "./failures.ts";
 
-/** The platform's `fetch`, or that of a binding into a private network. */
+/** The `fetch` of the platform, or of a binding into a private network. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Endpoint {
@@ -64,7 +64,7 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 function bodyOf(text: string, status: number, request: ApiRequest): unknown {
   const label = `${request.method} ${request.path}`;
   const body = parse(text, label);
-  // Without this check a proxy's 404 would look like a deleted pod, and its 409 like the work of another process.
+  // Without this check, a proxy's 404 would look like a deleted pod, and a proxy's 409 like a conflict.
   if (status >= 400 && !isStatus(body, status)) {
     throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
   }
@@ -161,7 +161,10 @@ function parse(text: string, label: string): unknown {
   }
 }
 
-/** The limit for all bodies of reviews and the answers to their reads. An eviction of an ordinary VM takes 60 KB. */
+/**
+ * The memory limit for all reviews together, in bytes: their bodies, and the answers to their reads. An eviction of an
+ * ordinary VM takes 60 KB.
+ */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
 /**
@@ -196,14 +199,14 @@ export class MemoryBudget {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
-  /** Opens a reservation of memory for the work after the answer to a review. */
+  /** Reserves memory for the reconcile that follows the answer to a review. */
   open(now: Date): Held {
     return this.#open(now, MOST_BYTES);
   }
 
   /**
-   * Reserves memory for all other work. The reservation is never refused, because no tenant decides its size, but it
-   * leaves less memory for reviews.
+   * Reserves memory for all other work, which leaves less memory for reviews. The reservation is never refused, because
+   * no tenant decides its size.
    */
   count(now: Date): Held {
     return this.#open(now, Infinity);

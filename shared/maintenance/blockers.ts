@@ -38,8 +38,8 @@ export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<
 }
 
 /**
- * Lists VMs that have been off for longer than a start takes. They are no longer on the node, and delay the VMs that
- * restart next.
+ * Lists VMs that have been off for longer than a start takes. These VMs have left the node, and the next restarts wait
+ * for them.
  */
 export function overdue(w: NodeWorld): readonly EvacuationFacts[] {
   const here = new Set(vmisOf(w).map(keyOf));

@@ -27,13 +27,13 @@ export const CLAIMED_VOLUMES: View<ClaimedVolume> = {
 
 export interface VolumesLeft {
   readonly isAwaited: boolean;
-  /** The names of the volumes in a text for people. Empty if no volume is left. */
+  /** A text for people about the volumes. Empty if no volume is left. */
   readonly text: string;
 }
 
 /**
- * Lists volumes that are still attached, if a VM was on the node. Without the permission, or if the cluster does not
- * serve the kind, the drain does not wait for volumes.
+ * Returns whether the drain waits for volumes that are still attached. The drain does not wait if Lifeboat may not list
+ * VolumeAttachments, or if the cluster does not serve this kind.
  */
 export function volumesLeft(w: NodeWorld): VolumesLeft {
   const lastLeft = Math.max(...w.ne.status.outcomes.map(({ time }) => Date.parse(time ?? "")).filter(Number.isFinite));

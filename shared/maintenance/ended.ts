@@ -39,7 +39,7 @@ function isReturned({ type }: NodeCondition): boolean {
   return type === "Returned";
 }
 
-/** Reports the stopped VMs that do not run again. As long as there are some, the NodeEvacuation has work. */
+/** Reports the stopped VMs that do not run again. The NodeEvacuation has work until all of them run. */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
@@ -80,8 +80,8 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
 }
 
 /**
- * Removes Lifeboat's annotation of a cordon that another party has removed. A later cordon of the node is then not
- * taken for Lifeboat's.
+ * Removes Lifeboat's annotation from a node whose cordon another party has removed. Otherwise Lifeboat would later
+ * treat another party's cordon as its own.
  */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];

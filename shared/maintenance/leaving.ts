@@ -1,4 +1,4 @@
-/** Drains a cordoned node: VMs leave first, as many at a time as there are places, and then the other pods. */
+/** Drains a cordoned node: VMs leave first, up to the number of free places, and then the other pods. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { each } from "../facts/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -85,10 +85,7 @@ function undone(w: NodeWorld): readonly Action[] {
   return off.flat().map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/**
- * Returns whether Lifeboat evicts the pod. It evicts a launcher pod only if the VM leaves by a shutdown at its
- * eviction.
- */
+/** Returns whether Lifeboat evicts the pod. Lifeboat evicts a launcher pod only if the eviction shuts the VM down. */
 function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
   const { pod, verdict, vmi } = subject;
   if (pod.deleting) return false;

@@ -16,13 +16,14 @@ import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
 
-/** The eviction strategy lets the guest end with its eviction. */
+/** The reason for an outcome: an eviction ended the guest, as its eviction strategy says. */
 const BY_STRATEGY = "EvictionStrategy";
 /** The reason for an outcome: another party ended the guest. */
 const BY_OTHERS = "ByOthers";
 
 /**
- * Returns the outcomes of all VMs that were on the node before or are there now. The status lists some, see `listed`.
+ * Returns the outcomes of all VMs that were on the node before or are there now. The status lists only some of these
+ * outcomes: see `listed`.
  */
 export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
   const vmis = vmisOf(w);
@@ -50,8 +51,8 @@ function unlisted(w: NodeWorld): readonly VmOutcome[] {
 }
 
 /**
- * Returns at most as many outcomes as the status may list. Guests that ended have priority, then VMs that stay, then
- * VMs that moved.
+ * Selects the outcomes for the status, up to the maximum number. Guests that ended have priority, then VMs that stay,
+ * then VMs that moved.
  */
 export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
   const most = BOUNDS["status.outcomes"];
@@ -100,8 +101,8 @@ export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): N
 const NONE_LEFT = { total: 0, left: 0, moving: 0, waiting: 0, blocked: 0 };
 
 /**
- * Returns whether the pod with the guest is terminating or gone after its eviction. Withdrawing the NodeEvacuation does
- * not stop this.
+ * Returns whether the guest's pod is terminating or gone after its eviction. Withdrawing the NodeEvacuation does not
+ * save this guest.
  */
 function isEnding(one: VmOutcome, { facts }: NodeWorld): boolean {
   const vmi = one.reason === BY_STRATEGY ? facts.get("virtualmachineinstances", one) : undefined;
@@ -170,7 +171,6 @@ function leftBehind(one: VmOutcome, own: EvacuationFacts | undefined, { ne, now 
   return { ...one, outcome: "LeftBehind", reason: blocker?.reason ?? ne.status.phase, time };
 }
 
-/** Counts VMs by outcome. */
 function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapitalize<Outcome>> {
   const count = (wanted: Outcome) => outcomes.filter(({ outcome }) => outcome === wanted).length;
   const [moved = 0, restarted = 0, shutDown = 0, stopped = 0, abandoned = 0, leftBehind = 0] = OUTCOMES.map(count);

@@ -1,4 +1,4 @@
-/** Questions of the rules of a NodeEvacuation about the node, its VMs and other NodeEvacuations. */
+/** Answers questions about a node, its VMs and other NodeEvacuations, for the rules of a NodeEvacuation. */
 import { each, together } from "../facts/facts.ts";
 import { activeEvacuations } from "../facts/questions.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
@@ -114,8 +114,8 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
 const MOST_AHEAD = 5;
 
 /**
- * Returns the preflight's facts. The VMs of nodes whose drain starts earlier are placed on other nodes in them.
- * Undefined: there is no such node.
+ * Returns the preflight's facts. VMs of nodes whose drain starts earlier already count on other nodes. Undefined: the
+ * node does not exist.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

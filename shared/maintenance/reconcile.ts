@@ -36,7 +36,7 @@ export interface Maintained {
   readonly failures: number;
   /** VMs whose Evacuations have started or are withdrawn. */
   readonly vmis: readonly NamespacedName[];
-  /** Whether VMs or pods are leaving the node: then the next reconcile should follow within seconds. */
+  /** Whether the next reconcile should follow within seconds. */
   readonly isUnderWay: boolean;
   /** Whether the NodeEvacuation is part of a RollingMaintenance. */
   readonly isPart: boolean;

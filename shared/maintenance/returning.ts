@@ -37,9 +37,7 @@ export function returning(w: NodeWorld): readonly VmiFacts[] {
   return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });
 }
 
-/**
- * Returns the VM as a list with one entry. The list is empty if the VM is no longer where it moved, or cannot move now.
- */
+/** Returns the VM in a list. The list is empty if the VM has left the node to which it moved, or cannot move now. */
 function awayOf(e: EvacuationFacts, { facts }: NodeWorld): readonly Away[] {
   const { namespace } = e;
   const vmi = facts.get("virtualmachineinstances", { namespace, name: e.spec.vmiName });
@@ -70,7 +68,7 @@ interface Destination {
   readonly settings: Settings;
 }
 
-/** Selects VMs that fit on the node, one after another: each takes room that the next ones do not have. */
+/** Selects VMs that fit on the node together: each selected VM takes room on the node. */
 function fitting(away: readonly Away[], { node, here, volumes, settings }: Destination): readonly VmiFacts[] {
   let otherPods = here;
   return away.flatMap(({ vmi, pod, source }) => {

@@ -71,8 +71,8 @@ function drained(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Refuses a NodeEvacuation that names another one in `schedule.after`. Lifeboat 0.3 started them one after the other;
- * this version would start both at the same time.
+ * Refuses a NodeEvacuation that names another NodeEvacuation in `schedule.after`. Lifeboat 0.3 started the two one
+ * after the other; this version would start both at the same time.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -125,7 +125,7 @@ function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  // This NodeEvacuation takes over the cordon of one that has ended or is gone. Otherwise the cleanup after the former
+  // This NodeEvacuation takes over the cordon of an ended or deleted NodeEvacuation. Otherwise the cleanup after that
   // NodeEvacuation would uncordon the node.
   const left = node.cordonedBy === by ? undefined : node.cordonedBy;
   if (node.unschedulable && left === undefined) return undefined;

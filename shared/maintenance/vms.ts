@@ -32,7 +32,7 @@ export interface VmView {
   readonly isHeldBack?: true;
   /** How Lifeboat shuts the VM down. */
   readonly way?: "Restart" | "ShutDown";
-  /** The VM's active Evacuation, if that is Blocked. */
+  /** The VM's active Evacuation, if the phase of this Evacuation is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 

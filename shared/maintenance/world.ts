@@ -55,8 +55,8 @@ export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readon
 }
 
 /**
- * Returns the NodeEvacuation that acts, if several name the node: the one that started first, otherwise the oldest one
- * that is due.
+ * Returns the NodeEvacuation that drains the node, if several name the node. A started NodeEvacuation comes first, then
+ * the oldest NodeEvacuation that is due.
  */
 export function actingOf(
   ne: NodeEvacuationFacts,

@@ -65,7 +65,9 @@ function withStateOf(migration: PlanMigration, vmiOf: PlanHistory["vmiOf"]): Pla
   return state?.uid === migration.uid ? { ...state, ...migration } : migration;
 }
 
-/** Returns migrations that only their VMI still shows: somebody has deleted them, or you may not list migrations. */
+/**
+ * Returns migrations that only their VMI still shows: somebody has deleted them, or the user may not list migrations.
+ */
 function unlisted({ vmis, migrations }: PlanFacts): readonly PlanMigration[] {
   const listed = new Set(migrations.map(({ uid }) => uid));
   return vmis.flatMap(({ lastFinished }) => (lastFinished && !listed.has(lastFinished.uid) ? [lastFinished] : []));
@@ -104,8 +106,8 @@ function named(labels: Labels, prefix: string): string | undefined {
 }
 
 /**
- * Returns what finished migrations within the cluster show, the oldest first. A cancelled migration shows nothing.
- * `launcher`: the launcher image that the next pods get.
+ * Returns the results of finished migrations within the cluster, the oldest first. A cancelled migration has no result.
+ * `launcher`: the launcher image of the next pods.
  */
 export function attemptsOf(history: PlanHistory, launcher: string | undefined): readonly Attempt[] {
   return [...history.finishedOf.values()]
@@ -148,7 +150,10 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
  */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 
-/** Returns why a migration failed. Returns undefined if its target pod had no node: that says nothing about the VM. */
+/**
+ * Returns why a migration failed. Returns undefined if its target pod got no node, because such a failure says nothing
+ * about the VM.
+ */
 function reasonOf(migration: PlanMigration, target: PlanPod | undefined): string | undefined {
   const { failureReason, targetNode, schedulingSince = 0, failedAt = 0 } = migration;
   if (failureReason !== undefined) return failureReason;

@@ -1,6 +1,6 @@
 /**
- * Whether VMs like this one have migrated to KubeVirt's present launcher. A migration of one VM is evidence for all VMs
- * of its class: the same launcher image, machine type, CPU, kind of storage and architecture.
+ * Evidence that VMs can migrate to KubeVirt's present launcher. A migration of one VM is evidence for all VMs of its
+ * class: the same launcher image, machine type, CPU, kind of storage and architecture.
  */
 import { isFinal, keyOf } from "../kube/objects.ts";
 import { canMigrate } from "../settings/strategy.ts";

@@ -105,7 +105,7 @@ export interface NodePlan {
   /** Seconds from the start of the maintenance, as the 10th and the 90th percentile. */
   readonly starts: Range;
   readonly ends: Range;
-  /** Whether the node is drained in time, in nine of ten cases. Absent: no end was given. */
+  /** Whether the node is drained before the plan's end, in nine of ten cases. Absent: the plan has no end. */
   readonly isInTime?: boolean;
   /**
    * Leaving VMs, by the evidence for their classes. `unproven`: no migration of the class has succeeded. `failing`: the

@@ -8,15 +8,12 @@ import { afterDrain, backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
   readonly nodes: readonly string[];
-  /** Nodes that had no room at any check. The order ends with these nodes. */
+  /** Nodes whose pods had no room at any check. The order ends with these nodes. */
   readonly stuck: readonly string[];
   readonly moves: number;
 }
 
-/**
- * The search stops at an order with at most this many moves per VM, on average. Trying another order would save little
- * and take as long again.
- */
+/** The search stops at an order with at most this many moves per VM, on average: another order would save few moves. */
 const FEW_MOVES = 1.05;
 
 /**
@@ -45,7 +42,10 @@ function memoryOfVms(name: string, { podsOn }: Placement): number {
   return (podsOn.get(name) ?? []).filter(isLauncher).reduce((sum, { requests }) => sum + (requests["memory"] ?? 0), 0);
 }
 
-/** The number of checks for each node. Without a limit, the plan of a large cluster without room would take minutes. */
+/**
+ * The maximum number of checks for each node, on average. Without a limit, the plan of a large cluster without room
+ * would take minutes.
+ */
 const MOST_PASSES = 4;
 
 function withDeferrals(wanted: readonly string[], start: Placement, parallel: number, given: Given): Ordered {

@@ -55,16 +55,13 @@ export interface Judged {
 }
 
 /**
- * The next place of a pod: a known node (`there`), a node to find in this drain (`anew`) or after it (`later`), or
- * none.
+ * The next place of a pod. `there`: a known node. `anew`: a node to find in this drain. `later`: a node to find after
+ * this drain. `Follows`: the node of its launcher pod. `Gone`: none.
  */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
-/**
- * Returns the placement after the drain: pods that stay on the node, and the others on other nodes. The node is still
- * cordoned.
- */
+/** Returns the placement after the drain, while the node is still cordoned. */
 export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Judged): Placement {
   const vmiOf = (pod: PreflightPod) => p.vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
   const nexts = facts.pods.map((pod): readonly [PreflightPod, Next] => {
@@ -202,7 +199,7 @@ function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
   };
 }
 
-/** Places every pod for which there is room. A cordoned `facts.node` takes none. */
+/** Places every pod for which a node has room. A cordoned node gets no pod. */
 export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "scoring" | "lots">): Placement {
   if (p.pending.length === 0) return p;
   const [node, ...rest] = p.nodes;

@@ -62,7 +62,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   };
 }
 
-/** Returns another order if a node has no room in the given one. */
+/** Returns another order of the nodes if a node has no room in the given order. */
 function orderBeside(steps: readonly Step[], { nodes, parallel }: PlanOptions, start: Placement, given: Given) {
   return steps.some(({ found }) => hasNoRoom(found)) ? plannedOrder(nodes, start, parallel, given) : undefined;
 }
@@ -75,8 +75,8 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /**
- * Returns the VMs that leave each node. A VM that has left an earlier node has the present launcher, and so another
- * class.
+ * Returns the VMs that leave each node. A VM that has left an earlier node runs in the present launcher, and therefore
+ * has another class.
  */
 function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: Evidence): readonly Leaving[] {
   const classes = classesOf(evidence);
@@ -113,7 +113,7 @@ function nodePlanOf(step: Step, at: number, doubt: Doubt, seen: NodeSeen): NodeP
   return doubt.isRefused ? refusedPlanOf(step, at, seen) : drainedPlanOf(step, at, doubt, seen);
 }
 
-/** Returns the plan of a node whose drain is refused: it keeps its VMs. */
+/** Returns the plan of a node whose drain is refused: the VMs stay on the node. */
 function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
   const { node, found } = step;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
@@ -177,8 +177,8 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
 }
 
 /**
- * Returns doubts about the start: Lifeboat may read more than the person who plans, and may then come to another
- * verdict.
+ * Returns doubts about the start of a drain. Lifeboat may read more than the person who plans, and may then reach
+ * another verdict.
  */
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
   if (startIf === "Always" || !isUnjudged(found, facts)) return [];

@@ -1,6 +1,6 @@
 /**
- * Rehearses the maintenance under other circumstances: another order of VMs, other lots of the scheduler, a scheduler
- * that fills nodes up, and drains at the same time. The plan promises only what holds in all of them.
+ * Rehearses a maintenance in variants: other orders of VMs, other random choices of kube-scheduler, a kube-scheduler
+ * that fills nodes, and other waves of nodes. The plan promises only results that hold in all variants.
  */
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
@@ -91,7 +91,7 @@ function startsIn(outcomes: readonly Outcome[], startIf: Template["startIf"]): P
 type Fate = "Stays" | "Ends" | "Moves";
 const WORST_FIRST: readonly Fate[] = ["Stays", "Ends", "Moves"];
 
-/** Returns the worst that happens to each VM on any node. */
+/** Returns the worst fate of each VM, over all nodes. */
 function worstFates(outcomes: readonly Outcome[]): ReadonlyMap<string, Fate> {
   const worst = new Map<string, Fate>();
   for (const { fates } of outcomes) for (const [vm, fate] of fates) addFate(worst, vm, fate);
@@ -110,8 +110,8 @@ function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
 }
 
 /**
- * Returns the variants of the rehearsal: other orders, another scoring, drains at the same time. Each has other random
- * choices.
+ * Returns the variants of the rehearsal: other orders of VMs, another scoring of nodes, and other waves of nodes. Each
+ * variant has its own random choices.
  */
 function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
   const ordered = (order: typeof template.virtualMachines.order): Given => ({

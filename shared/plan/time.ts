@@ -1,5 +1,5 @@
 /**
- * Estimates how long each node takes, from the 10th to the 90th percentile: draws many times from the observed
+ * Estimates how long each node takes, from the 10th to the 90th percentile, by many random draws from the observed
  * migrations.
  */
 import type { VmiFacts } from "../kube/facts.ts";

@@ -9,11 +9,10 @@ import { type FitNode, type Room, roomOn, roomWith } from "./fit.ts";
 export interface Filled {
   readonly room: Room;
   readonly pods: number;
-  /** Requests that kube-scheduler assumes for pods without any: millicores, bytes. */
+  /** Requests that kube-scheduler assumes for pods without requests, in millicores and bytes. */
   readonly assumed: { readonly cpu: number; readonly memory: number };
 }
 
-/** Pods on their nodes. */
 export interface PresentPods {
   readonly filled: Map<string, Filled>;
   /** The pods by their UIDs, without ended pods. */
@@ -22,7 +21,7 @@ export interface PresentPods {
 }
 
 /**
- * Pods on their nodes while more are placed. Changed in place: there may be ten thousand pods, and copying them for
+ * Pods on their nodes while more pods are placed. The board changes in place, because copying ten thousand pods for
  * each placed pod would be too slow.
  */
 export interface Board {
@@ -65,7 +64,7 @@ export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[
   };
 }
 
-/** Copies what changes in place. */
+/** Copies the maps of nodes and pods. All copies share the directory. */
 export function copyOf({ filled, pods, directory }: PresentPods): PresentPods {
   return { filled: new Map(filled), pods: new Map(pods), directory };
 }
@@ -92,7 +91,7 @@ export function boardOf({ filled, pods, directory }: PresentPods): Board {
   return { filled: new Map(filled), before: pods, since: new Map(), directory };
 }
 
-/** Adds a pod where it has found room. */
+/** Adds a pod to the node that has room for the pod. */
 export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): void {
   const before = board.filled.get(node ?? "");
   if (node === undefined || before === undefined) return;

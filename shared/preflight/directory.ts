@@ -71,7 +71,9 @@ function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: st
     if (selector !== undefined) for (const key of keysOf(selector) ?? [ANY]) addTo(groups, key, uid);
 }
 
-/** Returns labels of which every selected pod has at least one. Undefined: the selector names no such labels. */
+/**
+ * Returns labels. Every selected pod has at least one of these labels. Undefined: the selector names no such labels.
+ */
 function keysOf({ matchLabels, matchExpressions }: LabelSelector): readonly string[] | undefined {
   for (const key in matchLabels) return [`${key}=${matchLabels[key]}`];
   const list = matchExpressions.find(({ operator }) => operator === "In");

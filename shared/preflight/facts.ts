@@ -47,7 +47,6 @@ export interface Volume {
   readonly reachedFrom: readonly NodeSelectorTerm[];
 }
 
-/** A ResourceQuota. */
 export interface QuotaFacts extends NamespacedName {
   /** The limits, by the quota's own names (`pods`, `requests.memory`, …), in the units of requests. */
   readonly hard: Resources;
@@ -61,8 +60,8 @@ export interface QuotaFacts extends NamespacedName {
 }
 
 /**
- * The flags of `kubectl drain` for pods that it otherwise leaves in place, and how many VMs are asked to leave at a
- * time.
+ * Flags of `kubectl drain` for pods that a drain otherwise leaves in place, and the number and order of VMs that are
+ * asked to leave.
  */
 export interface DrainFlags {
   readonly force: boolean;
@@ -111,11 +110,11 @@ export interface PreflightFacts extends Moment {
   readonly unread: readonly string[];
   /** All pods on their nodes, with the room on each node. Absent: the room is computed from the lists. */
   readonly present?: PresentPods;
-  /** Whether a pod or a VMI of the node cannot be parsed: a guest may run that is in none of these lists. */
+  /** Whether a pod or a VMI of the node cannot be parsed. These lists may then lack a guest that runs. */
   readonly isPartlySeen?: boolean;
-  /** How kube-scheduler scores nodes, if differently from its default profile. */
+  /** How kube-scheduler scores nodes. Absent: by its default profile. */
   readonly scoring?: "MostAllocated" | undefined;
-  /** Seed of the lots that kube-scheduler draws between nodes of the same score. Absent: none are drawn. */
+  /** Seed of the random choices between nodes of the same score, as by kube-scheduler. Absent: no random choices. */
   readonly lots?: number | undefined;
 }
 
@@ -124,15 +123,15 @@ export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithS
 
 /**
  * `Moves`: a live migration. `Follows`: a hotplug pod leaves with its VM. `Waits`: refused now, but not for ever.
- * `ShutsDown`: a guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves it in place. `Ended`: nothing runs in
- * it. `Blocked`: refused until a person changes something.
+ * `ShutsDown`: a guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves the pod in place. `Ended`: nothing
+ * runs in the pod. `Blocked`: refused until a person changes something.
  */
 export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 
 /** The room for a VM. */
 export interface RoomFound {
   readonly fits: boolean;
-  /** A node with room. The scheduler may choose another one. */
+  /** A node with room. The scheduler may choose another node. */
   readonly node?: string;
   /** How many other nodes have room for the VM, after the VMs before it are placed. */
   readonly nodes: number;
@@ -151,12 +150,12 @@ export interface PodVerdict {
   readonly message: string;
   /** Who can change the outcome, and how. */
   readonly remedy?: string;
-  /** The room for the next pod, for VMs that move and pods with a pending replacement. */
+  /** The room for the next pod, if the preflight looks for room. */
   readonly room?: RoomFound;
 }
 
 export interface DrainTime {
-  /** VMs that move. */
+  /** The number of VMs that move. */
   readonly moves: number;
   /** How many move at a time. */
   readonly atOnce: number;

@@ -68,14 +68,14 @@ function isShort(requests: Resources, room: Room): boolean {
   return false;
 }
 
-/** Returns the first obstacle to the pod on the node. Returns undefined if it fits. */
+/** Returns the first obstacle to the pod on the node. Returns undefined if the pod fits. */
 export function obstacleTo(pod: FitPod, spot: Spot, around: Around = {}): string | undefined {
   return OBSTACLES.find(([, keeps]) => keeps(pod, spot, around))?.[0];
 }
 
 type Requesting = Pick<FitPod, "requests"> & { readonly phase: string };
 
-/** Returns the room on a node. `pods` counts as a resource of which each pod takes one. */
+/** Returns the room on a node. Each pod takes one unit of the resource `pods`. */
 export function roomOn({ allocatable }: Pick<FitNode, "allocatable">, pods: readonly Requesting[]): Room {
   return pods.reduce(take, new Map(Object.entries(allocatable)));
 }

@@ -31,8 +31,8 @@ const GUEST_PER_OVERHEAD = 512;
 const OVERHEAD_PER_VCPU = 8 * MIB;
 
 /**
- * Renders the next pod's resources: the present pod's, plus or minus the guest's changed requests. The rest of
- * KubeVirt's overhead stays the same.
+ * Renders the next pod's resources: the present pod's resources, plus or minus the changes of the guest's requests. The
+ * rest of KubeVirt's overhead stays the same.
  */
 export function renderResources(pod: Sized, { asks, had, rendering }: From): Rendered {
   const cpu = cpuOf(asks, rendering) - cpuOf(had, rendering);

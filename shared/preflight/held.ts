@@ -40,7 +40,8 @@ function migrationsOff(_: VmiFacts, { settings }: PreflightFacts): HeldReason | 
 }
 
 /**
- * The VM's name is too long for a label: KubeVirt labels each migration with the name, and the API server refuses it.
+ * The VM's name is too long for a label. KubeVirt labels each migration with this name, and the API server refuses the
+ * migration.
  */
 function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
   const isWhole = isBefore(VERSIONS.shortNames, settings.kubevirtMinor);

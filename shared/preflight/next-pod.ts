@@ -1,9 +1,9 @@
 /**
- * The next launcher pod of a VM, as KubeVirt renders it: a migration's target from the VMI and the KubeVirt object, a
- * start from the template of the VirtualMachine. Only the fields that KubeVirt and admission add come from the present
- * pod. If a requirement is uncertain, two pods are rendered: one with the most requirements, one with the least.
- * Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services);
- * `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of the migration controller.
+ * The next launcher pod of a VM, as KubeVirt renders the pod. KubeVirt renders a migration's target from the VMI and
+ * the KubeVirt object, and a new start from the VirtualMachine's template. Only the fields that KubeVirt and admission
+ * add come from the present pod. If a requirement is uncertain, Lifeboat renders two pods: one with the most
+ * requirements, one with the least. Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates`
+ * (pkg/virt-controller/services); `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of the migration controller.
  */
 import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks, NextStart } from "../kube/guest.ts";
@@ -175,9 +175,7 @@ function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }
 
-/**
- * Returns whether the label belongs to KubeVirt: to its node labeller or CPU manager, or the label of the architecture.
- */
+/** Returns whether KubeVirt's node labeller or CPU manager sets the label. The architecture's label counts, too. */
 function isKubeVirts(key: string): boolean {
   const [domain = ""] = key.split("/");
   const isOwn = domain === "kubevirt.io" || domain.endsWith(".kubevirt.io");
@@ -235,7 +233,7 @@ function isSame(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.operator === b.operator && a.value === b.value && a.effect === b.effect;
 }
 
-/** Returns the anti-affinity, without the term about the VMI's own pods that KubeVirt gives to a migration's target. */
+/** Returns the anti-affinity, without KubeVirt's term about the VMI's own pods in a migration's target. */
 function antiAffinityOf({ antiAffinity: present }: LauncherPod, { asks }: From): Part {
   const known = new Set(asks.antiAffinity.map((term) => JSON.stringify(term)));
   const odd = present.filter((term) => !isMigrations(term) && !known.has(JSON.stringify(term)));

@@ -32,7 +32,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     () => ask.migratingVmis(facts),
   );
   const node = nodes.find((one) => one.name === name);
-  // `list` fails if any node, perhaps this one, cannot be parsed.
+  // `list` fails if a node cannot be parsed, because this node may be the node to drain.
   if (node === undefined) return facts.list(ROOMY_NODES) && undefined;
   const hasVms = here.vmis.length > 0;
   const [volumes, leaving, finished, rollout] = together(
@@ -49,7 +49,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
     leavingElsewhere: leaving.items,
     volumes: volumes.items,
-    // Not in `unread`: an estimate is possible without them.
+    // Unread migrations are not reported, because an estimate is possible without them.
     finished: finished.items,
     unread: [...here.unread, ...otherPods.unread, ...volumes.unread, ...leaving.unread, ...rollout],
   };
@@ -117,7 +117,7 @@ function rolloutIn(facts: Facts): readonly string[] {
   );
 }
 
-/** Returns volumes that not every node reaches. They name their claims, so that claims need not be read. */
+/** Returns volumes that not every node reaches. Each volume names its claim, so that Lifeboat need not read claims. */
 function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
   const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
   if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return NOTHING;

@@ -95,7 +95,7 @@ interface Before {
   readonly hotplug?: readonly PreflightPod[];
 }
 
-/** Places pods in their order. */
+/** Places pods one after another, and returns the room for each pod by its UID. */
 export function placeInTurn(wanted: readonly Wanted[], w: World, before: Before = {}): ReadonlyMap<string, RoomFound> {
   if (wanted.length === 0) return new Map();
   const { hotplug = [] } = before;

@@ -54,8 +54,8 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
 }
 
 /**
- * Finds pods that kubectl drain does not evict. A VM's pods have only scratch space, which disappears with the pod
- * anyway.
+ * Finds pods that kubectl drain does not evict. The emptyDir volumes of a VM's pods do not count, because they have
+ * only scratch space.
  */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
   // A mirror pod stays, whether it has ended or not.

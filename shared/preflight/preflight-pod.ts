@@ -1,4 +1,4 @@
-/** Pods as a preflight reads them: those of the node, and those that take room on other nodes. */
+/** Pods as a preflight reads them: pods of the node, and pods that take room on other nodes. */
 import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
@@ -51,8 +51,8 @@ export function preflightPodSchema() {
 }
 
 /**
- * Returns a schema for pods of other nodes. There are thousands, so it keeps only the fields that decide where other
- * pods may be.
+ * Returns a schema for pods of other nodes. It keeps only the fields that decide where other pods may be, because there
+ * are thousands of pods.
  */
 export function neighbourPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];

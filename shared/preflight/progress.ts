@@ -74,7 +74,7 @@ export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "
   return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
 }
 
-/** Names the target node. A migration names it only after the migration has ended; before that, the VMI does. */
+/** Returns the target node: from the migration after its end, otherwise from the VMI or the Evacuation. */
 function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
   return [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].find(Boolean);
 }
@@ -157,11 +157,11 @@ export interface Departures {
 
 export interface NodeProgress extends Departures {
   readonly state: NodeState;
-  /** VMs that are still on the node and leave it in a drain: blocked ones first, then moving ones. */
+  /** VMs that are still on the node and leave it in a drain: blocked VMs first, then moving VMs. */
   readonly here: readonly VmProgress[];
   /** Ordinary pods that a drain evicts. */
   readonly pods: readonly Subject[];
-  /** A guest may run here that is in none of these lists. */
+  /** Whether these lists may lack a guest that runs on the node. */
   readonly isPartlySeen: boolean;
 }
 
@@ -229,7 +229,7 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   return [...found.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || (a.row.key < b.row.key ? -1 : 1));
 }
 
-/** Returns when this drain started, in milliseconds since the epoch: the cordon, else its first active Evacuation. */
+/** Returns the drain's start in milliseconds since the epoch: the cordon or taint, otherwise the first Evacuation. */
 function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: readonly EvacuationFacts[]): number {
   const closed = taints.find(({ key }) => key === "node.kubernetes.io/unschedulable" || key === drainTaintKey);
   if (closed?.timeAdded !== undefined) return Date.parse(closed.timeAdded) || 0;

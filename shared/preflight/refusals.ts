@@ -1,6 +1,6 @@
 /**
- * Refusals of the API server itself during a drain: an eviction, because of a budget; a migration's target pod, because
- * of a quota.
+ * Refusals by the API server itself during a drain: a budget refuses an eviction, or a quota refuses a migration's
+ * target pod.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import type { PodFacts } from "../kube/facts.ts";
@@ -29,8 +29,8 @@ interface Replacing {
 }
 
 /**
- * Finds evicted pods that their budgets hold: the pods leave one after the other, each when the replacement of an
- * earlier one is ready. Replacements of pods without a budget take room, but hold no pod.
+ * Finds evicted pods that their budgets hold. Pods of a budget leave one after another: each waits for the replacement
+ * of an earlier pod. Replacements of pods without a budget also take room.
  */
 export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
@@ -147,7 +147,7 @@ function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): Quot
   return { refusal: MESSAGES.quotaRefuses(quota, shortage), unknown };
 }
 
-/** Lists the resources of which the quota has too little left. */
+/** Lists the resources for which the quota has too little left. */
 function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   return Object.entries(hard).flatMap(([resource, most]) => {
     const [needed, left] = [added.get(resource) ?? 0, Math.max(0, most - (used[resource] ?? 0))];

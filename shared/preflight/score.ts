@@ -1,6 +1,6 @@
 /**
- * Which fitting node is best: the plugins of kube-scheduler's default profile with their weights, one row each.
- * ImageLocality is left out, because images of nodes are not read. Upstream:
+ * Finds the best of the fitting nodes. Each row is a plugin of kube-scheduler's default profile, with its weight.
+ * ImageLocality is left out, because Lifeboat does not read the images of nodes. Upstream:
  * pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
  */
 import { hash8, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -17,7 +17,7 @@ interface Scored {
   /** Labels of all nodes. */
   readonly labelsOf: ReadonlyMap<string, Labels>;
   readonly scoring: "MostAllocated" | undefined;
-  /** Draws between nodes of the same score. */
+  /** Seed of the random choices between nodes of the same score. */
   readonly lots: number | undefined;
 }
 
@@ -40,8 +40,9 @@ const PLUGINS: readonly Plugin[] = [
 ];
 
 /**
- * Returns the best node. Among equal nodes a lot decides, as in kube-scheduler; without `lots`, the fewest pods decide,
- * then the name. In a cluster of more than 100 nodes, kube-scheduler scores only some nodes: this function scores all.
+ * Returns the best node. Among equal nodes, a random choice decides, as in kube-scheduler. Without `lots`, the node
+ * with the fewest pods is best, then the first name. In a cluster of more than 100 nodes, kube-scheduler scores only
+ * some nodes: this function scores all.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { pod, nodes, board, lots } = scored;
@@ -103,8 +104,8 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
 }
 
 /**
- * Scores by the pod's own preferences, and by those of the pods on the node. Required affinity of a pod on the node has
- * weight 1.
+ * Scores by the pod's own preferences, and by the preferences of the pods on the node. Required affinity of a pod on
+ * the node has weight 1.
  */
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
   const own = pod.placementTerms?.preferred ?? [];
@@ -146,7 +147,7 @@ function attractionsBetween(
 
 const RESOURCES = ["cpu", "memory"] as const;
 
-/** Scores the emptiest node, or the fullest, highest. */
+/** Gives the highest score to the emptiest node, or with `MostAllocated` to the fullest node. */
 function allocated({ pod, nodes, board, scoring }: Scored): readonly number[] {
   return nodes.map((node) => {
     const filled = board.filled.get(node.name);
@@ -169,7 +170,7 @@ function leftOn(name: Name, filled: Filled | undefined): number {
   return filled?.room.get(name) ?? 0;
 }
 
-/** Returns the requests assumed for pods without any, including the pod to place. */
+/** Returns the requests that kube-scheduler assumes for pods without requests, including the pod to place. */
 function assumedOf(name: Name, { placementTerms }: PreflightPod, filled: Filled | undefined): number {
   return (filled?.assumed[name] ?? 0) + (placementTerms?.assumed[name] ?? 0);
 }
@@ -191,7 +192,7 @@ function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): 
   });
 }
 
-/** Returns how even the shares are. A node without one of the resources counts as even. */
+/** Returns how equal the shares of CPU and memory are. 100: equal, or the node lacks one of the resources. */
 function evennessOf(cpu: number, memory: number): number {
   if (!Number.isFinite(cpu + memory)) return MOST;
   return Math.trunc(MOST * (1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2));

@@ -1,5 +1,5 @@
 /**
- * Topology spread constraints: those that exclude nodes, and how many pods like this one each node has. Upstream:
+ * Topology spread constraints: which constraints exclude nodes, and how many similar pods each node has. Upstream:
  * plugin PodTopologySpread (filtering.go, scoring.go), and its default constraints.
  */
 import type { Toleration } from "../kube/facts.ts";
@@ -26,8 +26,8 @@ interface Around {
 }
 
 /**
- * Returns which nodes would have too many pods like this one. Returns undefined if no constraint of the pod excludes
- * nodes.
+ * Returns a test for nodes that would have too many similar pods. Returns undefined if no constraint of the pod
+ * excludes nodes.
  */
 export function unevenness(pod: SpreadPod, around: Around): ((node: FitNode) => boolean) | undefined {
   const strict = pod.placementTerms?.spread.filter(isStrict) ?? [];

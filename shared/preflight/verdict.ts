@@ -124,7 +124,7 @@ function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   );
 }
 
-/** Lists pods that controllers' budgets hold. */
+/** Lists pods that a controller's budget keeps on the node. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));

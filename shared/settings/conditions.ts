@@ -85,8 +85,8 @@ function certificateValid({ webhooks }: ConfigurationFindings, now: Date): reado
 }
 
 /**
- * Reports whether the API server calls the webhook. Once True, the condition stays True while the webhook objects are
- * in order.
+ * Reports whether the API server calls the webhook. Once True, the condition stays True until a webhook object has a
+ * problem.
  */
 function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
   const type = "WebhookCalled";

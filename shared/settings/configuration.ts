@@ -74,7 +74,7 @@ export interface ParsedConfiguration {
 
 /**
  * Parses each field separately. A field with a wrong value gets its default, an unknown feature gate is off, and the
- * other fields apply: a rollback must not switch off what both versions know.
+ * other fields apply. After a rollback, the fields that both versions know still apply.
  */
 export function parseConfiguration(spec: unknown): ParsedConfiguration {
   const parsed = Spec.safeParse(spec);

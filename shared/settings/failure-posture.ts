@@ -38,8 +38,8 @@ export function undecidedMessage(request: "eviction" | "deletion", what: string,
 const UNDECIDED = "cannot decide on the";
 
 /**
- * Returns whether a refusal says that Lifeboat could not read the facts. The refused action may have happened all the
- * same, because an answer to Lifeboat can be lost.
+ * Returns whether a refusal says that Lifeboat could not read the facts. The refused action may still have happened,
+ * because an answer to Lifeboat can be lost.
  */
 export function saysUndecided(words: string): boolean {
   return words.startsWith(UNDECIDED);

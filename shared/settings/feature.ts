@@ -1,6 +1,6 @@
 /**
- * The definition of an optional feature. `shared/features.ts` lists the features, and everything else iterates over
- * that list.
+ * The definition of an optional feature. `shared/features.ts` lists all features, and the rest of the code reads this
+ * list.
  */
 import type { EventReason, Plan } from "../kube/action.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -19,7 +19,7 @@ export interface Feature {
   readonly isOn?: (settings: Settings) => boolean;
   /** Names of its manifests, in the order in which they are applied. */
   readonly manifests: readonly string[];
-  /** The permissions that its manifest NAME.yaml grants, and what does not work without each. */
+  /** The permissions that the manifest NAME.yaml grants, and what does not work without each permission. */
   readonly permissions?: readonly Permission[];
   readonly needs?: VersionRow;
   /** A feature gate of KubeVirt's that has to be on. */
@@ -41,7 +41,8 @@ interface Permission extends Right {
 }
 
 /**
- * Makes a permission. `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what does not work without it.
+ * Makes a permission. `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what does not work without the
+ * permission.
  */
 export function grant(verb: string, of: string, without: string, more: Partial<Right> = {}): Permission {
   const [resource = "", group = ""] = of.split("/").toReversed();

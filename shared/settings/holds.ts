@@ -31,7 +31,7 @@ export interface HoldVerdict {
 
 export const HANDLER_TOLERATION = { operator: "Exists", effect: "NoExecute" } as const;
 
-/** A merge patch replaces the whole list: it has to repeat existing tolerations. */
+/** A merge patch replaces the whole list, so the patch has to repeat existing tolerations. */
 const HANDLER_FIX = `kubectl -n KUBEVIRT_NAMESPACE patch kubevirt NAME --type merge -p '${JSON.stringify({
   spec: { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } },
 })}'`;

@@ -1,6 +1,6 @@
 /**
- * A cluster's settings, with a short cache. If they cannot be read, the last known settings are used. With defaults,
- * the guard's gates would be off, and Lifeboat would allow deletions that the guard refuses.
+ * A cluster's settings, with a short cache. If the settings cannot be read, the last known settings are used. With
+ * defaults, the guard's gates would be off, and Lifeboat would allow deletions that the guard refuses.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
@@ -35,7 +35,7 @@ interface Cached extends LoadedSettings {
 export class SettingsCache {
   readonly #entries = new Map<string, Cached>();
 
-  /** Returns the last known settings, of any age, for when nothing can be read. */
+  /** Returns the last known settings, of any age. Used while the settings cannot be read. */
   last(name: string): Settings | undefined {
     return this.#entries.get(name)?.settings;
   }
@@ -50,7 +50,7 @@ export class SettingsCache {
   }
 }
 
-/** Reads the settings. If a part cannot be read, its last known value is used. Without one, the read fails. */
+/** Reads the settings. If the read fails, returns the last known settings. Without these, the read fails. */
 async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Promise<LoadedSettings> {
   try {
     return await read(cluster);
@@ -81,7 +81,7 @@ async function readCover(settings: Settings, cluster: Client): Promise<boolean> 
   return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
-/** Reads the webhook objects. Returns undefined also if Lifeboat may not read them. */
+/** Reads the webhook objects. Returns undefined if they do not exist, or if Lifeboat may not read them. */
 async function readWebhooks(
   resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
   name: string,

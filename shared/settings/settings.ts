@@ -20,7 +20,7 @@ export type Field =
   | { readonly kind: "seconds"; readonly fallback: number; readonly most: number }
   | { readonly kind: "count"; readonly fallback: number }
   | { readonly kind: "oneOf"; readonly fallback: string; readonly values: readonly string[] }
-  /** `least`: the fewest entries. */
+  /** `least`: the minimum number of entries. */
   | { readonly kind: "usernames"; readonly fallback: readonly string[]; readonly least: 0 | 1 }
   | { readonly kind: "section"; readonly fields: Fields };
 
@@ -50,11 +50,13 @@ export const SCHEMA = {
     maxAttempts: { kind: "count", fallback: 5 },
     backoffSeconds: seconds(20),
     maxBackoffSeconds: seconds(320),
-    /** How long Lifeboat waits for KubeVirt's own migration and annotations after a mark, before it creates them. */
+    /**
+     * How long Lifeboat waits after a mark for KubeVirt's own migration and annotations. Lifeboat then creates them.
+     */
     adoptSeconds: seconds(60),
     /** Seconds until a pending migration counts as failed, if KubeVirt's limits allow it. */
     stuckSeconds: seconds(180),
-    /** How long descheduling and node pressure leave a moved VM alone. 0: not at all. */
+    /** How long descheduling and node pressure do not move a VM again after a move. 0: no pause. */
     cooldownSeconds: seconds(900),
     /** How long an ended `Evacuation` stays. */
     historySeconds: seconds(3600),
@@ -69,8 +71,8 @@ export const SCHEMA = {
       NodeTermination: seconds(3600),
     }),
     /**
-     * Users whose deletions are refused if the pod's condition DisruptionTarget names a guarded cause. Other users'
-     * deletions are never refused.
+     * Users whose deletions are refused if the pod's condition DisruptionTarget names a guarded cause. Deletions by all
+     * users outside `requesters` and `nodeTerminators` are allowed.
      */
     requesters: usernames(1, [
       "system:kube-scheduler",
@@ -84,7 +86,7 @@ export const SCHEMA = {
       "system:serviceaccount:karpenter:karpenter",
     ]),
   }),
-  /** VMs that may move after SIGTERM. The shield needs the Plugin that makes virt-handler refuse a shutdown. */
+  /** The shield lets VMs move after SIGTERM. The shield needs the Plugin that makes virt-handler refuse a shutdown. */
   shield: section({
     /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show. 0: no VM is covered. */
     maxPodGracePeriodSeconds: seconds(0),

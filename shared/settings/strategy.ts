@@ -36,8 +36,8 @@ export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
 }
 
 /**
- * Whether Lifeboat migrates such a VMI. An `External` VMI is only marked, for its external controller. Upstream:
- * `VMIMigratableOnEviction`.
+ * Whether Lifeboat migrates a VMI with this strategy. An `External` VMI is only marked, for its external controller.
+ * Upstream: `VMIMigratableOnEviction`.
  */
 export const MIGRATES = {
   None: false,

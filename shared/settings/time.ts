@@ -18,8 +18,8 @@ export function secondsAfter(now: Date, seconds: number): string {
 }
 
 /**
- * Renders a time in whole seconds, as Kubernetes writes it. Do not use it for a time that a rule compares: without its
- * fraction, the time would be too early.
+ * Renders a time in whole seconds, as Kubernetes writes it. Do not use this function for a time that a rule compares:
+ * without its fraction, the time would be too early.
  */
 export function wholeSeconds(time: Date): string {
   return withoutFractions(time.toISOString());

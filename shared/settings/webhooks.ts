@@ -76,7 +76,7 @@ function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, token
 /** The path: a prefix, `/clusters`, the cluster, the endpoint, the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 
-/** Returns the parts of the URL, including the token. Returns undefined if it leads to no endpoint of Lifeboat. */
+/** Returns the parts of the URL, including the token. Returns undefined if the URL leads to no endpoint of Lifeboat. */
 export function partsOfUrl(url: string) {
   const [found, base = "", cluster = "", endpoint = "", token] = PATH.exec(url) ?? [];
   if (found === undefined) return undefined;

@@ -79,7 +79,10 @@ export function present(fields: Readonly<Record<string, unknown>>): object {
   return kept;
 }
 
-/** Returns a kind's schema, built at its first use: building all would take a third of an isolate's start-up time. */
+/**
+ * Returns the schema of a kind, which is built at its first use. Building all schemas at once would take a third of an
+ * isolate's start-up time.
+ */
 export function kind<S extends Shape, Facts>(
   shape: () => S,
   facts: (object: z.output<ObjectOf<S>>) => Facts,
@@ -197,11 +200,11 @@ export const Page = z.lazy(() =>
   }),
 );
 
-/** Suffixes of quantities. Each stands for a thousand times the one before it, and `""` stands for one. */
+/** Suffixes of quantities, in steps of 1000 and of 1024. The suffix `""` stands for 1. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** Parses a quantity in its unit (bytes for memory). Returns 0 if it is absent or malformed. */
+/** Parses a quantity in its unit (bytes for memory). Returns 0 if the text is absent or malformed. */
 export function quantity(text: string | undefined): number {
   return scaled(text, 0);
 }
@@ -211,7 +214,10 @@ export function milliQuantity(text: string): number {
   return Math.ceil(scaled(text, 3));
 }
 
-/** Parses a quantity and multiplies it by a power of ten, exactly: in binary, 0.1 times 1000 may be more than 100. */
+/**
+ * Parses a quantity and multiplies it by a power of ten, exactly. In floating point, 2.007 times 1000 is more than
+ * 2007.
+ */
 function scaled(text: string | undefined, tens: number): number {
   const [, number, exponent = "0", suffix = ""] =
     /^([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+))?([a-zA-Z]*)$/.exec(text ?? "") ?? [];

@@ -173,7 +173,7 @@ export const RepeatedEvent = kind(
   },
 );
 
-/** An Event that says why a pod does not start. Its time is that of its last repetition. */
+/** An Event that says why a pod does not start, with the time of its last repetition. */
 export const SeenEventSchema = kind(
   () => ({
     involvedObject: z.object({ uid: z.string() }),

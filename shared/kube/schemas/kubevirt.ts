@@ -60,7 +60,10 @@ const Phases = z.lazy(() =>
   ),
 );
 
-/** Returns the back-off that KubeVirt's annotations name. Upstream: `handleMigrationBackoff`. */
+/**
+ * Returns whether KubeVirt delays the migration after earlier failures, by the migration's annotations. Upstream:
+ * `handleMigrationBackoff`.
+ */
 function backoffOf(
   annotations: Readonly<Record<string, string>> = {},
 ): Pick<MigrationFacts, "automatic" | "skipsBackoff"> {
@@ -98,7 +101,10 @@ export const Migration = kind(
     }),
 );
 
-/** The KubeVirt object's configuration of evictions and migrations. KubeVirt's own accounts are in its namespace. */
+/**
+ * The KubeVirt object: its namespace, which has KubeVirt's own accounts, and its configuration of evictions and
+ * migrations.
+ */
 export interface KubeVirtFacts {
   readonly namespace: string;
   readonly evictionStrategy?: string;
@@ -107,10 +113,10 @@ export interface KubeVirtFacts {
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly bandwidthPerMigration?: number;
-  /** How much of the guest's memory its pod requests, in per cent; and how many virtual CPUs one CPU serves. */
+  /** Guest memory in per cent of the pod's request, and the number of virtual CPUs for each CPU. */
   readonly memoryOvercommit?: number;
   readonly cpuAllocationRatio?: number;
-  /** KubeVirt multiplies its memory overhead by this. */
+  /** KubeVirt multiplies its memory overhead by this ratio. */
   readonly overheadRatio?: number;
   /** Every launcher pod selects nodes with these labels. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;

@@ -50,7 +50,7 @@ function following(row: NodeRow, { status }: NodeEvacuationFacts): NodeRow {
   return { ...row, phase, message: cut(message), ...(hasEnded({ status }) && { completionTime }) };
 }
 
-/** Waits some time for a drained node that was deleted, because it may be installed anew. */
+/** Waits some time for a drained node that was deleted, because the node may be installed again. */
 function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {

@@ -52,7 +52,10 @@ function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined 
   return JSON.stringify(rows) === JSON.stringify(rm.status.nodes) ? "Nothing" : { phase, message, rows };
 }
 
-/** A person cancelled the RollingMaintenance: no further drain starts, and it ends when its nodes are uncordoned. */
+/**
+ * A person cancelled the RollingMaintenance: no further drain starts. The RollingMaintenance ends when no node is being
+ * drained.
+ */
 function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   if (rm.spec.intent !== "Withdrawn") return undefined;
   const left = skipped(rows.map((row) => (row.phase === "Starting" ? { ...row, phase: "Pending" } : row)));
@@ -109,10 +112,7 @@ function creates(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.startsWithAll(claimed)), first, again: true };
 }
 
-/**
- * A node failed, and no further drain starts. The RollingMaintenance ends when the other nodes that have started are
- * done.
- */
+/** A node failed, and no further drain starts. The RollingMaintenance ends when no other node is being drained. */
 function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   if (!isStoppedByFailure(w.rm, w.rows)) return undefined;
   const failed = w.rows.filter(isFailedRow);
@@ -129,7 +129,7 @@ function paused(w: RollingWorld): RollingNext | undefined {
   return { phase: "Paused", message: MESSAGES.paused(w.rows) };
 }
 
-/** The turn of every node has come, and each one has ended. */
+/** The turn of every node has come, and every node has ended. */
 function completes(w: RollingWorld): RollingNext | undefined {
   if (w.rows.some(isPendingRow)) return undefined;
   const active = w.rows.filter(isActiveRow);
@@ -185,7 +185,10 @@ function waitsForRollout(w: RollingWorld): RollingNext | undefined {
   return running(w, MESSAGES.waitsForRollout);
 }
 
-/** The turn of the next node has come. The status claims it, so that two processes never start different nodes. */
+/**
+ * The turn of the next node has come. Lifeboat first writes this node into the status, so that two processes never
+ * start different nodes.
+ */
 function claims(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   if (next === undefined) return undefined;
@@ -199,7 +202,7 @@ function claims(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.startsWith(next.name)), rows, again: true };
 }
 
-/** Returns the phase Blocked if a node needs a person. */
+/** Returns the phase Blocked if a node waits for a person, otherwise Running. */
 function running({ rows }: RollingWorld, message: string): RollingNext {
   const blocked = rows.filter(({ phase }) => phase === "Blocked");
   if (blocked.length === 0) return { phase: "Running", message };

@@ -53,8 +53,8 @@ type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletion
 const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
 
 /**
- * Estimates the end from the average time that a node has taken until the next one could start. Before the first node
- * has ended there is no estimate.
+ * Estimates the end from the average time that a node took before the next node could start. If no node has ended,
+ * there is no estimate.
  */
 function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
   const isUntilBack = spec.nextNode === "WhenUncordoned";

@@ -25,7 +25,6 @@ export interface RollingWorld extends Moment {
 
 export interface RollingNext {
   readonly phase: RollingPhase;
-  /** A text for people. */
   readonly message: string;
   /** The nodes after the step. Absent: they are unchanged. */
   readonly rows?: readonly NodeRow[];
