@@ -1,6 +1,6 @@
 /**
- * Actions: the only things that change a cluster. Policy returns them, `act` performs them, explain prints them, and a
- * dry run skips them.
+ * Actions: the only things that change a cluster. Policy returns actions, `act` performs them, explain prints them, and
+ * a dry run skips them.
  */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, MigrationCause, Urgency } from "./evacuation.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
@@ -76,10 +76,7 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  /**
-   * Cordons a node for the NodeEvacuation `by` (NAME/UID). `from`: the ended NodeEvacuation whose cordon `by` takes
-   * over.
-   */
+  /** Cordons a node for the NodeEvacuation `by` (NAME/UID). `from`: the ended NodeEvacuation that held the cordon. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /**
    * Removes this NodeEvacuation's cordon and annotation. `stays`: removes only the annotation, and the node stays

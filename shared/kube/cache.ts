@@ -1,6 +1,6 @@
 /**
- * Reads facts from the watches of the process. These facts may be old: facts/safe-actions.ts lists the actions that are
- * safe on old facts. A watch is used only while it is connected and has its first list.
+ * Reads facts from the watches of this process, which may show old facts: facts/safe-actions.ts lists the actions that
+ * are safe on old facts. A watch is used only while it is connected and has its first list.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";

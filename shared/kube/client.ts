@@ -103,7 +103,7 @@ export interface Client {
    * inside another Status.
    */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
-  /** Deletes the object only if its UID, and a given resourceVersion, are still the observed ones. */
+  /** Deletes the object if it still has the observed UID and, if given, the observed resourceVersion. */
   delete(resource: Resource, seen: Observed): Promise<WriteAnswer>;
 }
 

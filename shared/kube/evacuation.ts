@@ -96,7 +96,7 @@ export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boo
   return released?.status !== "True" || released.message === "";
 }
 
-/** Returns whether Lifeboat stopped the VM, has to start it again, and has not seen it running since. */
+/** Returns whether Lifeboat stopped the VM, has to start the VM again, and has not seen the VM running since. */
 export function isHeldOff(evacuation: Pick<EvacuationFacts, "status">): boolean {
   return evacuation.status.phase === "Stopped" && isToBeReleased(evacuation);
 }

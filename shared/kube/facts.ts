@@ -89,7 +89,7 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly evacuationNodeName?: string;
   readonly liveMigratable: LiveMigratable;
   /**
-   * `status.activePods`: pod UID to node, for every pod that KubeVirt lists as the VMI's own, including finished ones.
+   * `status.activePods`: pod UID to node, for every pod that KubeVirt lists as the VMI's own, including finished pods.
    */
   readonly activePods: Readonly<Record<string, string>>;
   /** The VMI's condition `Paused` says that a disk has failed and the guest is paused. */
@@ -229,7 +229,7 @@ export interface ConfigurationObserved {
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** The URL, or the path if the webhook is a Service. Never log this text: it contains the webhook token. */
+  /** The URL, or the path if the API server calls a Service. Never log this text: it contains the webhook token. */
   readonly url: string | undefined;
   readonly caBundle: string | undefined;
   readonly rules: readonly WebhookRule[];

@@ -14,8 +14,8 @@ export const MIGRATION_JOB_LABEL = "kubevirt.io/migrationJobUID";
 export const DOMAIN_ANNOTATION = "kubevirt.io/domain";
 
 /**
- * On a migration: the node that it evacuates. Only KubeVirt's evacuation controller may set it, because it counts these
- * migrations.
+ * On a migration: the node that the migration evacuates. Only KubeVirt's evacuation controller may set this annotation,
+ * because it counts the annotated migrations.
  */
 export const EVACUATION_MIGRATION_ANNOTATION = "kubevirt.io/evacuationMigration";
 /** On a migration: KubeVirt's workload updater created it. */
@@ -37,7 +37,7 @@ export const OVER_QUOTA = "migrationRejectedByResourceQuota";
 /** On a VMI, from the hand-over to its target pod until the migration has ended: the name of the target node. */
 export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 
-/** On an Eviction: who sends it. The descheduler sets it. */
+/** On an Eviction: its sender. The descheduler sets this annotation. */
 export const REQUESTED_BY_ANNOTATION = "requested-by";
 export const DESCHEDULER = "sigs.k8s.io/descheduler";
 
@@ -92,8 +92,8 @@ export const REASON_ANNOTATION = "reason";
 export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timestamp";
 
 /**
- * Annotation and label of a node: the last heartbeat of its virt-handler, and whether KubeVirt may start VMs there. A
- * terminating virt-handler sets false.
+ * Annotation and label of a node: the last heartbeat of its virt-handler, and whether KubeVirt may start VMs on the
+ * node. A terminating virt-handler sets false.
  */
 export const HEARTBEAT_ANNOTATION = "kubevirt.io/heartbeat";
 export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";

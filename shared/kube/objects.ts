@@ -127,7 +127,7 @@ export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
 
-/** Returns the NoExecute taints that the pod does not tolerate for ever, except those of a dead node. */
+/** Returns the NoExecute taints that the pod does not tolerate for ever, except the taints of a dead node. */
 export function drivingTaints(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): readonly Taint[] {
   const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);
   const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
@@ -144,7 +144,7 @@ export function toleratedSeconds(taint: Taint, { tolerations = [] }: PodFacts): 
   return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
 }
 
-/** How long after its last heartbeat virt-handler may be away, for example while its DaemonSet is updated. */
+/** How long virt-handler may be away after its last heartbeat, for example during an update of its DaemonSet. */
 const HANDLER_AWAY_MS = 60_000;
 /** Heartbeats are up to 132 s apart. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;

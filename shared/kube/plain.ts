@@ -4,7 +4,7 @@
  */
 
 /**
- * Control characters, format characters such as those that reverse the direction of text, and separators of lines and
+ * Control characters, format characters (for example, to reverse the direction of text), and separators of lines and
  * paragraphs.
  */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -71,8 +71,8 @@ export async function readFinishedMigrations(cluster: Client): Promise<readonly 
 }
 
 /**
- * Lists migrations of these VMIs, including finished ones. It sends one request for a namespace, unless the names are
- * too long for a URL.
+ * Lists migrations of these VMIs, including finished migrations. Sends one request for each namespace, unless the names
+ * are too long for a URL.
  */
 export async function readMigrationsOf(
   vmis: readonly NamespacedName[],

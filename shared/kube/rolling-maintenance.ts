@@ -54,7 +54,7 @@ export interface RollingMaintenanceSpec {
 /** One node of the RollingMaintenance. */
 export interface NodeRow {
   readonly name: string;
-  /** The name of its NodeEvacuation, once its turn has come. */
+  /** The name of the node's NodeEvacuation. Absent: the node's turn has not come. */
   readonly nodeEvacuation?: string | undefined;
   readonly phase: RowPhase;
   readonly message?: string | undefined;

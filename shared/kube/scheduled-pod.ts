@@ -57,7 +57,7 @@ export interface SpreadConstraint {
   readonly minDomains?: number;
 }
 
-/** The fields of a pod by which kube-scheduler chooses among suitable nodes, and by which it spreads pods. */
+/** The fields of a pod by which kube-scheduler chooses among suitable nodes and spreads pods. */
 export interface PlacementTerms {
   /**
    * Required pod affinity. If the terms of a running pod select a new pod, kube-scheduler prefers the running pod's

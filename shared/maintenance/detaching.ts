@@ -53,7 +53,7 @@ export function volumesLeft(w: NodeWorld): VolumesLeft {
     : { isAwaited: true, text: MESSAGES.detaching(left) };
 }
 
-/** Returns attached volumes, without those of pods that stay, such as DaemonSets' pods. */
+/** Returns attached volumes, without the volumes of pods that stay, such as DaemonSets' pods. */
 function attachedTo({ ne, facts }: NodeWorld): readonly VolumeAttachmentFacts[] {
   const { nodeName } = ne.spec;
   return unclaimedOn(nodeName, {

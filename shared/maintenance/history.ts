@@ -1,6 +1,6 @@
 /**
- * The history of node maintenance. Lifeboat keeps ended objects for some time. Then it deletes objects that its command
- * created, and shortens the status of others.
+ * The history of node maintenance. Lifeboat keeps ended objects for some time. Then it deletes objects that `lifeboat
+ * drain` created, and shortens the status of all others.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";

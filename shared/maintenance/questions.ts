@@ -29,7 +29,7 @@ export function rivalsOf(w: NodeWorld): readonly NodeEvacuationFacts[] {
   return allOf(w).filter(({ uid, spec }) => uid !== w.ne.uid && spec.nodeName === w.ne.spec.nodeName);
 }
 
-/** Lists Evacuations that belong to the NodeEvacuation, including ended ones. */
+/** Lists Evacuations that belong to the NodeEvacuation, including ended Evacuations. */
 export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFacts[] {
   if (!hasStarted(ne)) return [];
   const found = facts.readable("evacuations", selectEvacuationsFor(ne.name)).items;

@@ -71,8 +71,8 @@ function drained(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Refuses a NodeEvacuation that names another NodeEvacuation in `schedule.after`. Lifeboat 0.3 started the two one
- * after the other; this version would start both at the same time.
+ * Refuses a NodeEvacuation that names another NodeEvacuation in `schedule.after`. Lifeboat 0.3 started both in
+ * sequence; this version would start both at the same time.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;

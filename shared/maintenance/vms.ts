@@ -15,9 +15,9 @@ import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * `Moving`: the VM moves now. `Next`: it may leave when a place is free. `Waits`: it leaves later, or its controller
- * moves it. `Goes`: an eviction shuts it down, because of its eviction strategy. `ShutsDown`: Lifeboat restarts or
- * stops it. `Blocked`: a person has to act.
+ * `Moving`: the VM moves now. `Next`: the VM may leave when a place is free. `Waits`: the VM leaves later, or its
+ * controller moves it. `Goes`: an eviction shuts the VM down, because of its eviction strategy. `ShutsDown`: Lifeboat
+ * restarts or stops the VM. `Blocked`: a person has to act.
  */
 export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked";
 

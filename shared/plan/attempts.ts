@@ -30,7 +30,7 @@ export interface Attempt {
 export interface PlanHistory {
   readonly f: PlanFacts;
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
-  /** Launcher pods, including ended ones. */
+  /** Launcher pods, including ended pods. */
   readonly podOf: ReadonlyMap<string, PlanPod>;
   /** The pod in which the guest of each VM runs, never the target of a migration. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
@@ -145,8 +145,8 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
 }
 
 /**
- * KubeVirt waits 5 minutes for an unscheduled target pod, and 15 minutes for a scheduled one. A wait of over 14 minutes
- * shows a scheduled pod. Upstream: `handlePendingPodTimeout`.
+ * KubeVirt waits 5 minutes for an unscheduled target pod, and 15 minutes for a scheduled target pod. A wait of over 14
+ * minutes shows a scheduled pod. Upstream: `handlePendingPodTimeout`.
  */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 

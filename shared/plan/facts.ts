@@ -9,7 +9,7 @@ import type { Moment } from "../settings/time.ts";
 
 export interface PlanFacts extends Moment {
   readonly nodes: readonly ScheduledNode[];
-  /** Every pod that is bound to a node, including ended ones. */
+  /** Every pod that is bound to a node, including ended pods. */
   readonly pods: readonly PlanPod[];
   readonly vmis: readonly PlanVmi[];
   /** The VirtualMachines, by the keys of their VMIs. */

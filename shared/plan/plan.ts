@@ -200,7 +200,7 @@ function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"
   return shortage === undefined ? {} : { shortage, ...roomAfter(step.node, seen) };
 }
 
-/** Adds guests that may end a second time: they ended on an earlier node, and may have started again on this one. */
+/** Adds guests that may end a second time: they ended on an earlier node, and may have started again on this node. */
 function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
   if (found.verdict !== "WillSucceed" || mayEnd.length === 0) return found;
   const summary = PLAN_MESSAGES.mayEndAgain(found.summary, mayEnd);

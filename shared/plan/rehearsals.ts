@@ -17,7 +17,7 @@ export interface Doubt {
   readonly reasons: readonly string[];
   /** `namespace/name` of VMs that leave in some rehearsals and not in others. */
   readonly unsure: readonly string[];
-  /** `namespace/name` of VMs that may end on this node after ending on an earlier one. */
+  /** `namespace/name` of VMs that may end on this node after ending on an earlier node. */
   readonly mayEnd: readonly string[];
   /** The drain starts in no rehearsal. */
   readonly isRefused: boolean;

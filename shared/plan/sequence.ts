@@ -1,5 +1,6 @@
 /**
- * Drains one node after the other. Each node is judged after the drains before it, and returns to service without VMs.
+ * Drains one node after the other. Each node is judged in the placement after the earlier drains, and returns to
+ * service without VMs.
  */
 import type { Preflight } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";

@@ -25,7 +25,7 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
   readonly limits?: Resources;
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
-  /** Claims that exist only as long as the pod. The pod's replacement gets new ones. */
+  /** Claims that Kubernetes creates and deletes with the pod. The pod's replacement gets new claims. */
   readonly ephemeralClaims?: readonly string[];
   /** Whether the pod has an emptyDir. */
   readonly localStorage: boolean;
@@ -114,7 +114,7 @@ export interface PreflightFacts extends Moment {
   readonly isPartlySeen?: boolean;
   /** How kube-scheduler scores nodes. Absent: by its default profile. */
   readonly scoring?: "MostAllocated" | undefined;
-  /** Seed of the random choices between nodes of the same score, as by kube-scheduler. Absent: no random choices. */
+  /** Seed of kube-scheduler's random choices between nodes of the same score. Absent: no random choices. */
   readonly lots?: number | undefined;
 }
 

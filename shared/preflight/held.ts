@@ -49,7 +49,7 @@ function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReas
   return { reason: "NameTooLong", message: MESSAGES.nameTooLong(name.length) };
 }
 
-/** The VM has surplus launcher pods, and KubeVirt creates no target pod while it has them. */
+/** The VM has surplus launcher pods. KubeVirt creates no target pod while these pods exist. */
 function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (Object.values(vmi.activePods).every((node) => node === f.node.name)) return undefined;
   const others = f.otherPods.filter((pod) => pod.namespace === vmi.namespace && Object.hasOwn(vmi.activePods, pod.uid));

@@ -15,7 +15,7 @@ import { resourcesOf } from "../kube/schemas/pod-requirements.ts";
 import type { QuotaFacts, Volume } from "./facts.ts";
 import { resourceOf } from "./refusals.ts";
 
-/** A volume that only some nodes reach. Undefined: every node reaches it, or no claim is bound to it. */
+/** A volume that only some nodes reach. Undefined: every node reaches the volume, or no claim is bound to it. */
 export const PersistentVolume = z.lazy(() =>
   z.pipe(
     z.object({

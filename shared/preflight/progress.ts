@@ -212,7 +212,7 @@ export function nodeState(
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
 
-/** Sorts blocked VMs first, then VMs whose last evacuation failed, then moving, waiting and gone ones. */
+/** Sorts blocked VMs first, then VMs whose last evacuation failed, then moving, waiting and gone VMs. */
 function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }

@@ -1,5 +1,5 @@
 /** A finding of a check of `lifeboat doctor`. */
-/** `unread`: the check could not read what it depends on, so it may have failed. */
+/** `unread`: the check could not read the facts that it depends on, and may have failed. */
 export type Status = "ok" | "warning" | "failed" | "unread";
 
 /** The verdict comes first, then the reasons, then the command that fixes the problem. */

@@ -1,4 +1,7 @@
-/** A problem of a configuration: which key, and what was expected there. It never contains the value, which may be a secret. */
+/**
+ * A problem of a configuration: the key and the expected value. A problem never contains the actual value, which may be
+ * a secret.
+ */
 import * as z from "zod/mini";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The administrator's settings: each field once, with its kind and default. The types, the parser and the test of the
- * CRD derive from them.
+ * CRD derive from these fields.
  */
 
 export const FEATURE_GATES = [
@@ -56,7 +56,7 @@ export const SCHEMA = {
     adoptSeconds: seconds(60),
     /** Seconds until a pending migration counts as failed, if KubeVirt's limits allow it. */
     stuckSeconds: seconds(180),
-    /** How long descheduling and node pressure do not move a VM again after a move. 0: no pause. */
+    /** How long descheduling and node pressure leave a VM on its node after a move. 0: no pause. */
     cooldownSeconds: seconds(900),
     /** How long an ended `Evacuation` stays. */
     historySeconds: seconds(3600),

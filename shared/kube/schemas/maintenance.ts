@@ -48,7 +48,7 @@ const nodeSpec = () =>
     schedule: part({
       notBefore: Text,
       notAfter: Text,
-      /** Lifeboat 0.3 waited for the NodeEvacuation of this name before it started this one. */
+      /** Lifeboat 0.3 waited for the NodeEvacuation of this name before this NodeEvacuation started. */
       after: Text,
     }),
     ...how(),
@@ -68,7 +68,7 @@ const nodeStatus = () =>
       z.object({
         namespace: Words,
         name: Words,
-        /** UID of the VMI or the pod. Lifeboat judges a recreated VMI or pod anew. */
+        /** UID of the VMI or the pod. Lifeboat judges a recreated VMI or pod again. */
         uid: Text,
         reason: Words,
         message: Words,

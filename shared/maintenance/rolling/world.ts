@@ -15,7 +15,7 @@ import { type Moment, secondsUntil } from "../../settings/time.ts";
 export interface RollingWorld extends Moment {
   readonly facts: Facts;
   readonly rm: RollingMaintenanceFacts;
-  /** Every RollingMaintenance but this one. */
+  /** Every other RollingMaintenance. */
   readonly others: readonly RollingMaintenanceFacts[];
   /** Every NodeEvacuation. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
@@ -46,12 +46,12 @@ export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_DRAINED.includ
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
-/** Returns whether the node is out of service: it is being drained, or it is drained and not back. */
+/** Returns whether the node is out of service: it is being drained, or it is drained and not yet back in service. */
 export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
 }
 
-/** Returns whether no further drain starts because one failed. */
+/** Returns whether no further drain starts because a drain failed. */
 export function isStoppedByFailure({ spec }: Pick<RollingMaintenanceFacts, "spec">, rows: readonly NodeRow[]): boolean {
   return spec.whenNodeFails === "Stop" && rows.some(isFailedRow);
 }
