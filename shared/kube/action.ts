@@ -79,8 +79,8 @@ export type Action =
   /** Cordons a node for the NodeEvacuation `by` (NAME/UID). `from`: the ended NodeEvacuation that held the cordon. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /**
-   * Removes this NodeEvacuation's cordon and annotation. `stays`: removes only the annotation, and the node stays
-   * cordoned until a person uncordons it.
+   * Removes the cordon and the annotation of the NodeEvacuation `by`. `stays`: removes only the annotation, and the
+   * node stays cordoned until a person uncordons it.
    */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
   /** Sets or removes the taint of a node whose turn in a RollingMaintenance has not come. */

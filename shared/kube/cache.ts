@@ -61,8 +61,8 @@ export function shownObject(
 }
 
 /**
- * Returns the objects of one VMI, all nodes, or the objects on one node, as the watches show them. Undefined: the
- * watches do not have them.
+ * Returns the objects of one VMI, all nodes, or the objects on one node, as the watches show them. Undefined: no watch
+ * has this list.
  */
 export function shownList(
   stores: Stores,

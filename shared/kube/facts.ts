@@ -77,7 +77,7 @@ export interface LiveMigratable {
   readonly message?: string;
 }
 
-/** A VirtualMachineInstance. Each takes about 700 bytes, so that a Worker can hold ten thousand. */
+/** A VirtualMachineInstance, in about 700 bytes: a Worker can hold ten thousand. */
 export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly uid: string;
   readonly resourceVersion: string;

@@ -58,7 +58,7 @@ export const PLUGINS_GATE = "Plugins";
 
 /**
  * `spec.requestedBy` of an Evacuation for a VMI whose `evacuationNodeName` KubeVirt set without Lifeboat. The next
- * request replaces this value with the name of its user.
+ * request replaces this value with the name of the requesting user.
  */
 export const FOUND_MARKED = "KubeVirt";
 
@@ -98,7 +98,7 @@ export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timest
 export const HEARTBEAT_ANNOTATION = "kubevirt.io/heartbeat";
 export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";
 export const VIRT_HANDLER_COMPONENT = "virt-handler";
-/** On a node: the NodeEvacuation that has cordoned it, `NAME/UID`. */
+/** On a node: NAME/UID of the NodeEvacuation that has cordoned the node. */
 export const CORDONED_BY_ANNOTATION = "lifeboat.dev/cordoned-by";
 /** Annotations on a VirtualMachine: its owner's choices for a maintenance. */
 export const NOT_BEFORE_ANNOTATION = "lifeboat.dev/not-before";

@@ -80,8 +80,8 @@ export interface NodeEvacuationFacts {
   /** When the object was created, in milliseconds since the epoch, by the API server's clock. */
   readonly createdAt: number;
   /**
-   * Whether `lifeboat drain` created the object. Lifeboat deletes such an object some time after its end. It keeps all
-   * other objects, because a GitOps tool would apply them again.
+   * Whether `lifeboat drain` created the object. Lifeboat deletes such an object some time after its end. Lifeboat
+   * keeps all other objects, because a GitOps tool would apply them again.
    */
   readonly isCommands: boolean;
   /** The RollingMaintenance that this NodeEvacuation is part of. */

@@ -20,8 +20,8 @@ export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
 /**
- * Reads the KubeVirt object. KubeVirt allows one per cluster. An object that cannot be parsed is an error, because the
- * eviction strategy in it protects VMs.
+ * Reads the cluster's only KubeVirt object. An object that cannot be parsed is an error, because its eviction strategy
+ * protects VMs.
  */
 export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
   return (await cluster.list("kubevirts", { strict: true }))[0];
@@ -94,7 +94,7 @@ export interface NamedVmi {
 
 type Listing = typeof readEvacuationsOf;
 
-/** Reads a pod and, at the same time, the VMI and the Evacuations that the pod's name suggests. */
+/** Reads a pod and, at the same time, its VMI and Evacuations. The VMI's name is first guessed from the pod's name. */
 export async function observeSubject(
   key: NamespacedName,
   reading: Promise<PodFacts | undefined>,

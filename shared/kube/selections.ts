@@ -44,8 +44,8 @@ const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
 
 /**
- * Selects the migrations of these VMIs, including finished ones: one request for each namespace, unless the names are
- * too long for a URL.
+ * Selects the migrations of these VMIs, including finished migrations. Each namespace takes one request, unless the
+ * names are too long for a URL.
  */
 export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Selection[] {
   return [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>

@@ -72,8 +72,8 @@ function bodyOf(text: string, status: number, request: ApiRequest): unknown {
 }
 
 /**
- * Sends a request. An idle connection may close just when a request uses it. A read is then sent once more, as Go does;
- * a write is not, because the API server may have performed the write.
+ * Sends a request. An idle connection may close just when a request uses it. Then a read is sent once more, as in Go. A
+ * write is not repeated, because the API server may have performed the write.
  */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
@@ -234,7 +234,7 @@ export class MemoryBudget {
 
   /**
    * Returns whether this review is the oldest, which may always continue. Otherwise many reviews could each hold a pod
-   * in memory, and wait for ever until there is room for its VMI.
+   * in memory, and wait for ever for the memory of its VMI.
    */
   #isOldestReview(lease: Lease): boolean {
     for (const one of this.#leases) if (one.reviews > 0) return one === lease;

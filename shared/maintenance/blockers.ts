@@ -26,7 +26,7 @@ export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
 }
 
-/** Lifeboat shuts a VM down after two reads, this far apart, found the same blocker. */
+/** Lifeboat shuts a VM down if two reads, this many seconds apart, find the same blocker. */
 const TWICE_SECONDS = 60;
 
 export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<NodeWorld, "ne" | "now">): boolean {

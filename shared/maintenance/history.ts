@@ -13,8 +13,8 @@ interface Seen extends Moment {
 }
 
 /**
- * Plans deletions of old objects. Lifeboat does not delete applied objects, because a GitOps tool would create them
- * again and the nodes would be drained again.
+ * Plans deletions of old objects. Lifeboat deletes only objects that `lifeboat drain` created: a GitOps tool would
+ * create its objects again, and the nodes would be drained again.
  */
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));

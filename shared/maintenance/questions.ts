@@ -42,7 +42,7 @@ export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   return found.filter((vmi) => !isFinal(vmi));
 }
 
-/** Fails if an object could not be parsed, because it may be on the node. */
+/** Fails if an object could not be parsed, because this object may be on the node. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
   facts.list("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
   facts.list("evacuations", selectEvacuationsFor(ne.name));

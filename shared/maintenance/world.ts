@@ -29,7 +29,7 @@ export interface NodeNext {
 /** `Nothing`: nothing has to be done or written. */
 export type NodeRule = (w: NodeWorld) => NodeNext | "Nothing" | undefined;
 
-/** Returns the annotation's value with which Lifeboat marks its cordon: NAME/UID of the NodeEvacuation. */
+/** Returns the value of the annotation that marks Lifeboat's cordon: NAME/UID of the NodeEvacuation. */
 export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
   return `${name}/${uid}`;
 }

@@ -14,7 +14,7 @@ export interface PlanFacts extends Moment {
   readonly vmis: readonly PlanVmi[];
   /** The VirtualMachines, by the keys of their VMIs. */
   readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
-  /** Migrations, including finished ones. */
+  /** Migrations, including finished migrations. */
   readonly migrations: readonly PlanMigration[];
   readonly evacuations: readonly EvacuationFacts[];
   readonly budgets: readonly BudgetFacts[];
@@ -44,7 +44,7 @@ export interface PlanVmi extends VmiFacts {
   readonly kind: VmKind;
   /** The owner's annotation offers this VM for a first migration. */
   readonly isCanary?: true;
-  /** KubeVirt has labelled the VMI as outdated: its launcher is not the one that KubeVirt uses now. */
+  /** KubeVirt has labelled the VMI as outdated: its launcher image is not KubeVirt's present image. */
   readonly isOutdated?: true;
   /** When KubeVirt created the VM's first pod. Milliseconds since the epoch. */
   readonly startedAt?: number;
@@ -113,7 +113,7 @@ export interface NodePlan {
    */
   readonly unproven: number;
   readonly failing: number;
-  /** The resources that are missing for its VMs. */
+  /** The resources that are missing for the node's VMs. */
   readonly shortage?: string;
   readonly roomAfter?: string;
   /** `namespace/name` of VMs that leave only if kube-scheduler makes certain choices. */

@@ -1,4 +1,6 @@
-/** Finds pods by their labels among ten thousand: pods that a selector selects, and pods whose terms select a pod. */
+/**
+ * Finds pods among ten thousand by their labels: pods that a selector selects, and pods whose terms select a given pod.
+ */
 import type { LabelSelector } from "../kube/facts.ts";
 import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";

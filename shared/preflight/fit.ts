@@ -19,7 +19,8 @@ export type { FitNode };
 
 export interface FitPod {
   /**
-   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. Without `pods`.
+   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. The resource
+   * `pods` is not included.
    */
   readonly requests: Resources;
   readonly placement: NodeRequirements;

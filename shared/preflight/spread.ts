@@ -72,7 +72,7 @@ function isCounted(
   return nodeTaintsPolicy !== "Honor" || untolerated(taintsOf(node), tolerations) === undefined;
 }
 
-/** Returns whether the pods are alike. Returns false for a terminating pod. */
+/** Returns whether the constraint counts the other pod. Returns false for a terminating pod. */
 function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, other: NeighbourPod): boolean {
   if (other.namespace !== pod.namespace || other.deleting || !matches(selector, other.labels)) return false;
   return matchLabelKeys.every((key) => {

@@ -21,8 +21,8 @@ export const WHEN_UNDECIDED = {
 } as const satisfies Record<string, Posture>;
 
 /**
- * Returns the answer to an eviction for which Lifeboat could not read the facts. `pod`: as just read. `forGood`: the
- * same request would fail in the same way again.
+ * Returns the answer to an eviction for which Lifeboat could not read the facts. `pod`: the pod as just read.
+ * `forGood`: the same request would fail in the same way again.
  */
 export function whenEvictionIsUndecided(pod: PodFacts | "Odd" | undefined, forGood: boolean): Posture {
   if (pod === "Odd") return WHEN_UNDECIDED.evictionOfOddPod;

@@ -1,4 +1,4 @@
-/** Kubernetes' own kinds: the fields that policy reads of each, as facts. */
+/** Kubernetes' own kinds, as facts: only the fields that policy reads. */
 import * as z from "zod/mini";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
 import type { SeenEvent } from "../seen-event.ts";

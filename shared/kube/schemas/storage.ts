@@ -10,8 +10,8 @@ export interface VolumeAttachmentFacts {
 }
 
 /**
- * The object exists until the volume is detached. `status.attached` is less reliable: a failed attachment may have
- * succeeded in part.
+ * A VolumeAttachment exists until its volume is detached. `status.attached` is less reliable: a failed attachment may
+ * have succeeded in part.
  */
 export const VolumeAttachment = z.lazy(() =>
   z.pipe(
