@@ -48,7 +48,10 @@ export interface With {
   readonly host: Host;
 }
 
-/** Names context and server, and asks before a change. Throws unless the person, or `--yes`, agrees. */
+/**
+ * Prints the context and the server, and asks the person before a change. Throws unless the person agrees or passes
+ * `--yes`.
+ */
 export async function agree(
   question: string,
   { yes }: { readonly yes?: true | undefined },
@@ -66,7 +69,7 @@ const FORMS = ["table", "wide", "json", "yaml"] as const;
 export type Form = (typeof FORMS)[number];
 
 /**
- * Adds the option `-o` for the output format. `about`: the content of `wide`, or a remark. `further`: formats that only
+ * Returns the option `-o` for the output format. `about`: the option's text in the help. `further`: formats that only
  * this command has.
  */
 export function output<const T extends readonly string[] = []>(about?: string, further?: T) {
@@ -76,7 +79,9 @@ export function output<const T extends readonly string[] = []>(about?: string, f
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
-/** Returns the seconds of a duration as kubectl writes it, in one unit. */
+/**
+ * Parses a duration such as `30s`, `5m` or `1h`, and returns its seconds. A number without a unit counts as seconds.
+ */
 export function secondsOf(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|h|)$/.exec(text) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? 0);
@@ -88,14 +93,14 @@ export function timeout(about: string, otherwise: string) {
   return new Option("--timeout <time>", about).argParser(secondsOf).default(secondsOf(otherwise), otherwise);
 }
 
-/** Kinds as kubectl names them, before the name of an object. */
+/** The prefixes that name a kind, as in kubectl: `node/worker-1`. */
 export const KIND = {
   node: /^nodes?\//i,
   pod: /^pods?\//i,
   vm: /^(?:vmi?s?|virtualmachine(?:instance)?)\//i,
 } as const;
 
-/** Returns a parser for an argument that names an object, with its kind or without. */
+/** Returns a parser for an argument that names an object, such as `worker-1` or `node/worker-1`. */
 export function nameMatching(what: string, kind: RegExp): (text: string) => string {
   return (text) => {
     const name = text.replace(kind, "");

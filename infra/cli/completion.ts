@@ -1,4 +1,4 @@
-/** `lifeboat completion`: completes words after TAB, by @bomb.sh/tab, from the commands and from the cluster. */
+/** `lifeboat completion`: completes commands and names of objects after TAB, by @bomb.sh/tab. */
 import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { script } from "@bomb.sh/tab";
 import tab from "@bomb.sh/tab/commander";
@@ -69,12 +69,15 @@ function shorten(command: CommandUnknownOpts): void {
   }
 }
 
-/** The time limit for reading names from the cluster: nobody waits longer after pressing TAB. */
+/**
+ * The time limit for reading names from the cluster. The limit is short, because the shell blocks until the names
+ * arrive.
+ */
 const READ_SECONDS = 2;
 
 type Commands = ReadonlyMap<string, { readonly arguments: ReadonlyMap<string, unknown> }>;
 
-/** Lists the nodes or VMs that the command takes, or none if the cluster does not answer. */
+/** Lists the names that the command accepts. Returns no names if the cluster does not answer. */
 async function namesFor(
   [first = "", second = ""]: readonly string[],
   commands: Commands,

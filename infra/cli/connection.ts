@@ -29,7 +29,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
-  /** Creates a client for each use, because the time limit of its requests starts at the creation. */
+  /** Creates a client for each use, because a client's time limit starts when the client is created. */
   const cluster = () =>
     createClient({
       endpoint,
@@ -45,7 +45,7 @@ export function openConnection(options: ConnectionOptions, host: Host) {
     cluster,
     send: () => sender(endpoint, signal()),
     settings: async () => (await cache.load(context, cluster(), host.now())).settings,
-    /** The API server's messages, by method and path. */
+    /** The API server's messages about refused requests, by method and path. */
     refusals: heard.refusals,
     /** The API server's warnings, by method and path. */
     warnings: heard.warnings,
@@ -85,7 +85,7 @@ const Status = z.object({ message: z.string() });
 
 /**
  * Returns a `fetch` that removes terminal control characters from every answer and records the messages of refusals.
- * shared/kube drops these messages, because a Worker must not pass them to its caller.
+ * shared/kube drops these messages, because callers of the Worker must not see them.
  */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
@@ -119,7 +119,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns the innermost cause: an error such as `fetch failed` has a cause that says more. */
+/**
+ * Returns the message of the innermost cause. The cause of `fetch failed`, for example, says why the connection failed.
+ */
 function rootOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : messageOf(error);
 }

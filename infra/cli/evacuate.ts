@@ -25,7 +25,7 @@ import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
-/** Adds a command about one VM, which takes the VM's name in the same forms as kubectl. */
+/** Adds a command about one VM. The command accepts the VM's name in kubectl's forms: `web` or `vm/web`. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   const command = program
     .command(name)
@@ -111,7 +111,7 @@ async function notRunning(key: NamespacedName, connection: Connection): Promise<
   return new Failed(MESSAGES.notRunning(key, await orVm(key, connection)));
 }
 
-/** Names the newest Evacuation and its phase, which may explain why there is nothing to do. */
+/** Names the newest Evacuation and its phase, which may explain why the command has nothing to do. */
 export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
   const evacuations = await readEvacuationsOf(key, connection.cluster());
   const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
@@ -122,7 +122,9 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-/** Returns the key of the VM that a word names. The word may name the VM or its VMI, which has the same name. */
+/**
+ * Returns the namespace and the name of the VM. The word may name the VM or its VMI, because both have the same name.
+ */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
 }
@@ -146,10 +148,7 @@ interface Following extends With {
 }
 
 const POLL_MS = 1000;
-/**
- * How long to wait for Lifeboat's reaction, in seconds. Without a relay Lifeboat sees the request at the next tick,
- * which comes every minute.
- */
+/** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads requests once a minute. */
 const TAKEN_UP_SECONDS = 90;
 
 export async function followVm(
@@ -172,7 +171,10 @@ export async function followVm(
   return EXIT.interrupted;
 }
 
-/** Returns whether the Evacuation has ended. If it was cancelled, its mark and its migration must also be removed. */
+/**
+ * Returns whether the Evacuation is over. A withdrawn Evacuation is over only after Lifeboat has removed the mark and
+ * the migration of the VM.
+ */
 function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }

@@ -3,12 +3,12 @@ import { ClusterError, describeFailure, type Failure } from "../../shared/kube/f
 import type { Connection } from "./connection.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** An expected failure. Its message is complete. */
+/** An expected failure. The command prints only the message, without a stack trace. */
 export class Failed extends Error {
   override readonly name = "Failed";
 }
 
-/** A mistake of the user. The message is complete. */
+/** A mistake in the command line. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -49,7 +49,7 @@ function ofRefusal(code: number, request: string, said: string | undefined): str
   }
 }
 
-/** Describes the failure if the API server does not serve a kind. A list of a served kind never gives 404. */
+/** Describes a kind that the API server does not serve. A list of a served kind never gives 404. */
 function ofMissing(request: string): string {
   if (request.includes("kubevirt.io/")) return MESSAGES.noKubeVirt(request);
   return request.includes("lifeboat.dev/") ? MESSAGES.noLifeboat(request) : MESSAGES.notServed(request);

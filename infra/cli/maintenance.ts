@@ -44,7 +44,10 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
     );
 }
 
-/** Throws if a NodeEvacuation belongs to a paused RollingMaintenance, because the pause applies to all of its nodes. */
+/**
+ * Throws if a NodeEvacuation belongs to a paused RollingMaintenance, because the pause covers all nodes of the
+ * RollingMaintenance.
+ */
 async function checkPartsOf({ nodeEvacuations, rolling }: Targets, connection: Connection): Promise<void> {
   const paused = (await allTargets(connection)).rolling.filter(({ spec }) => spec.progress === "Paused");
   for (const { name, owner } of nodeEvacuations) {
@@ -83,12 +86,9 @@ function saidBy({ refusals }: Connection): string {
 }
 
 const POLL_MS = 1000;
-/**
- * How long to wait for Lifeboat's reaction, in seconds. Without a relay Lifeboat sees the change at the next tick,
- * which comes every minute.
- */
+/** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads changes once a minute. */
 const SEEN_SECONDS = 90;
-/** How long to wait silently, in seconds. With a relay Lifeboat sees the change within moments. */
+/** The time before the command prints that it waits, in seconds. With a relay, Lifeboat reacts within moments. */
 export const SILENT_SECONDS = 3;
 
 /** Cancels maintenance and waits until the nodes are uncordoned. VMs that have not moved stay. */

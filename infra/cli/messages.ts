@@ -1,4 +1,6 @@
-/** All messages of the commands: what happened, why, and what to do. Help texts stand beside their commands and options. */
+/**
+ * All messages of the commands: what happened, why, and what to do. The help texts are in the files of the commands.
+ */
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 
 const CHECK = "Check with `lifeboat doctor` whether it runs.";

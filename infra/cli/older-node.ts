@@ -1,5 +1,5 @@
 /**
- * Adds parts of ECMAScript 2024 that the command uses and Node 20 lacks. Only the bundle has this file
+ * Adds functions of ECMAScript 2024 that the command uses and Node 20 lacks. Only the bundle contains this file
  * (infra/tools/build-command.ts).
  */
 

@@ -94,14 +94,14 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
 }
 
 /**
- * Returns whether the report has a line for the pod: VMs always have one; ordinary pods only if something unexpected
- * happens to them.
+ * Returns whether the report has a line for the pod. VMs always have a line. Other pods have a line only if something
+ * unexpected happens to them.
  */
 function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
 }
 
-/** Says why a pod cannot leave, and who can change it. */
+/** Describes why a pod cannot leave, with the remedy. */
 export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;

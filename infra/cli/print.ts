@@ -9,7 +9,6 @@ type DataForm = Extract<Form, "json" | "yaml">;
 
 interface Printed {
   readonly data: unknown;
-  /** Prints the table for people. */
   readonly table: (isWide: boolean) => void;
 }
 
@@ -35,7 +34,7 @@ const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
 
 export type Paint = (text: string, style: keyof typeof CODES) => string;
 
-/** Returns the colours of a stream. A non-empty NO_COLOR switches them off (https://no-color.org). */
+/** Returns the colours of a stream. A non-empty NO_COLOR switches colours off (https://no-color.org). */
 export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
   const isPlain = stream.isTTY !== true || Boolean(env["NO_COLOR"]) || env["TERM"] === "dumb";
   return isPlain ? (text) => text : (text, style) => `\u001b[${CODES[style]}m${text}\u001b[0m`;
@@ -43,7 +42,7 @@ export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
 
 const UNSEEN = "\u{FFFD}";
 
-/** Replaces control characters and line breaks in text from a cluster: a terminal would obey them. */
+/** Replaces control characters and line breaks in text from a cluster, because a terminal would execute them. */
 export function printable(text: string): string {
   return harmless(text, UNSEEN);
 }
@@ -62,8 +61,8 @@ export function withoutControls(json: string): string {
 }
 
 /**
- * Returns the API server's message without the paths of URLs. If the API server cannot call a webhook, its message has
- * the URL, whose path contains the token.
+ * Removes the paths of URLs from the API server's message. If a webhook call fails, the message contains the webhook's
+ * URL with the token.
  */
 export function quoted(text: string): string {
   return printable(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");

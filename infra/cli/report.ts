@@ -61,7 +61,7 @@ interface NodeReport {
   readonly message: string;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
-  /** Counts of all VMs, including those that the status has no room to list. */
+  /** Counts of all VMs, including VMs that the status has no room to list. */
   readonly counts?: VmCounts | undefined;
   readonly virtualMachines: readonly VmOutcome[];
 }

@@ -89,7 +89,7 @@ export async function run(args: readonly string[], machine: Host): Promise<ExitC
   }
 }
 
-/** Returns the arguments; `help COMMAND` becomes `COMMAND --help`. */
+/** Returns the arguments. Replaces `help COMMAND` by `COMMAND --help`. */
 function wordsFor(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   return first === undefined || first === "help" ? [...rest, "--help"] : args;

@@ -4,7 +4,7 @@ import { Failed } from "./failed.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Creates a file that only its owner can read. Writes nothing if a file or link exists: it may belong to somebody who
+ * Creates a file that only its owner can read. Writes nothing if a file or link exists, because the owner of that file
  * could read the secret.
  */
 export async function createSecretFile(file: string, text: string): Promise<void> {

@@ -89,7 +89,7 @@ function nodeRow(ne: NodeEvacuationFacts, host: Host): Row {
   };
 }
 
-/** Returns the message of a maintenance. Its status may not show yet that it was created or paused. */
+/** Returns the message of a maintenance, including a pause that the status does not show yet. */
 export function messageOf({ spec, status }: NodeEvacuationFacts | RollingMaintenanceFacts): string {
   const { phase, message = MESSAGES.notReadYet, completionTime } = status;
   const isPausedNow = spec.progress === "Paused" && phase !== "Paused" && completionTime === undefined;

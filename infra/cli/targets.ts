@@ -16,8 +16,8 @@ const ROLLING = /^(?:rollm|rollingmaintenances?(?:\.lifeboat\.dev)?)\//i;
 export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
 
 /**
- * Parses a word that names maintenance, and adds it to the earlier words without repetition. A word without a kind
- * names a node.
+ * Parses an argument that names maintenance, and adds it to the earlier arguments. Repeated arguments count once. An
+ * argument without a kind names a node.
  */
 export function targetWords(text: string, before: readonly string[]): readonly string[] {
   const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;

@@ -1,4 +1,4 @@
-/** Times in a person's form: the next 22:00 of this machine's zone, a time from now, or RFC 3339. */
+/** Parses and prints times: `22:00` in this machine's time zone, a duration from now, or RFC 3339. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { durationText } from "../../shared/settings/time.ts";
 import { secondsOf } from "./command.ts";
@@ -20,7 +20,7 @@ export function timeOf(text: string): At {
   return (now) => new Date(now.getTime() + seconds * 1000);
 }
 
-/** Returns the next time of day by the local clock: a day may have 23 or 25 hours. */
+/** Returns the next occurrence of a time of day. Counts calendar days, because a day may have 23 or 25 hours. */
 function nextOf(hours: number, minutes: number, after: Date): Date {
   const on = (days: number) => new Date(after.getFullYear(), after.getMonth(), after.getDate() + days, hours, minutes);
   const today = on(0);
@@ -44,7 +44,7 @@ export function timesOfOptions(
   throw new UsageError(MESSAGES.endsTooEarly(fullTime(begins, now), fullTime(notAfter, now)));
 }
 
-/** Renders the start and the end in full, for a person to read before they agree. */
+/** Renders the start and the end in full, so that a person can check them before the drain starts. */
 export function timeLines({ notBefore, notAfter }: Times, now: Date, nodes = 1): readonly string[] {
   const end = nodes === 1 ? MESSAGES.isGivenUp : MESSAGES.noneStarts;
   return [

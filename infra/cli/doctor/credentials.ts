@@ -1,4 +1,4 @@
-/** The checks of credentials: which Secret's token is in use, how old it is, and which Secrets nothing uses. */
+/** The checks of credentials: which Secret's token is in use, how old the token is, and which Secrets are unused. */
 import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
@@ -50,8 +50,8 @@ function deleting(name: string): string {
 }
 
 /**
- * Reports on a token without a Secret. Either it is a bound token, which expires, or its Secret was deleted and the
- * token is revoked. Only the trial eviction shows the difference.
+ * Reports on a token without a Secret. Either the token is a bound token, which expires, or its Secret was deleted and
+ * the token is revoked. The trial eviction shows which case applies.
  */
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";
@@ -62,7 +62,7 @@ async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   return answered === false ? failed(said, reason, ROTATE) : warning(said, reason, ROTATE);
 }
 
-/** Reports the condition `CredentialsValid`. If it cannot be read, another check says so. */
+/** Reports the condition `CredentialsValid`. Another check reports a LifeboatConfiguration that cannot be read. */
 export async function credentialsValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CredentialsValid", reads) : [];
 }

@@ -1,4 +1,4 @@
-/** `lifeboat doctor`: the list of its checks, which it runs and prints. */
+/** `lifeboat doctor`: runs a list of checks, and prints their findings. */
 import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { type Add, EXIT, type ExitCode, output } from "../command.ts";
@@ -44,7 +44,7 @@ function examinationOf(feature: Feature): Check {
   };
 }
 
-/** If one of these checks fails, all later checks would fail, too: they are left out. */
+/** If one of these checks fails, `lifeboat doctor` stops, because all later checks would fail, too. */
 const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, installation.installed]);
 
 export const doctor: Add = (program, { host, connect, ends }) => {

@@ -1,4 +1,4 @@
-/** The check by a dry-run eviction: its answer shows whether the API server calls Lifeboat. */
+/** Checks by a dry-run eviction whether the API server asks Lifeboat about evictions. */
 import { saysUndecided } from "../../../shared/settings/failure-posture.ts";
 import { DRY_RUN_WORDS } from "../../../shared/eviction/messages.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
@@ -38,14 +38,18 @@ function notTried(why: string): Finding {
   return warning("a dry-run eviction was not tried", why);
 }
 
-/** Returns whether Lifeboat has answered the trial eviction. Returns undefined if that is not known. */
+/**
+ * Returns whether Lifeboat has answered the trial eviction. Returns undefined if no eviction was tried or the pod no
+ * longer exists.
+ */
 export function isAnswered(trial: EvictionTrial | undefined): boolean | undefined {
   return trial?.pod === undefined || trial.code === GONE ? undefined : wordsIn(trial) !== undefined;
 }
 
 /**
- * Returns the message if it comes from Lifeboat. KubeVirt's webhook uses the same texts, so only the webhook's name or
- * a warning identifies the sender.
+ * Returns Lifeboat's answer to the trial eviction, or undefined. The answer is a denial by Lifeboat's webhook, or a
+ * warning with `DRY_RUN_WORDS`. KubeVirt's webhook denies evictions with the same texts, so the texts alone do not
+ * identify the sender.
  */
 function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];
@@ -54,7 +58,7 @@ function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: s
   return at < 0 ? undefined : warnings.slice(at + DRY_RUN_WORDS.length);
 }
 
-/** Explains why Lifeboat may not have answered the trial eviction, and how to fix that. */
+/** Explains why Lifeboat may not have answered the trial eviction, with a fix. */
 async function explanationOf(message: string, reads: DoctorReads) {
   const inside = await isInCluster(reads);
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");

@@ -1,4 +1,4 @@
-/** The checks of Lifeboat in the cluster: its Secret, the paths of its webhooks and their caBundles must match. */
+/** The checks of Lifeboat in the cluster: the Secret, the webhooks' paths and the webhooks' caBundles must match. */
 import { judgeCertificate } from "../../../shared/settings/certificate.ts";
 import { WEBHOOK_ENDPOINTS, webhookState } from "../../../shared/settings/webhooks.ts";
 import { certificatesIn, trustIn } from "../../server/certificate.ts";

@@ -49,7 +49,7 @@ export async function reportedConditions(reads: DoctorReads): Promise<readonly F
   return [...findings, warning(`not reported yet: ${missing.join(", ")}`, reason, fix)];
 }
 
-/** The fixes for Lifeboat in the cluster, and for a Worker. */
+/** The fixes for each condition: the first for Lifeboat in the cluster, the second for a Worker. */
 const FIXES = {
   Valid: [EDIT, EDIT],
   Permitted: ["lifeboat install", "lifeboat install"],
@@ -60,7 +60,7 @@ const FIXES = {
   GuardHolds: ["lifeboat install", "lifeboat install"],
 } as const satisfies Record<Condition["type"], readonly [string, string]>;
 
-/** Reports a condition. Returns nothing if no full scan has written it. */
+/** Reports a condition. Returns nothing if no full scan has written the condition. */
 export async function conditionOf(type: Condition["type"], reads: DoctorReads): Promise<readonly Finding[]> {
   const [found, inside] = [await reads.configuration(), await isInCluster(reads)];
   const condition = found?.conditions.find((one) => one.type === type);
@@ -80,8 +80,8 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
 }
 
 /**
- * Checks that the relay exists if Lifeboat needs it, and is ready. A ready relay has received the first list of each
- * watch.
+ * Checks whether the relay's replicas are ready. A replica is ready when it has the first list of each watch. A missing
+ * relay is a failure only if an enabled feature needs the relay.
  */
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);

@@ -5,7 +5,7 @@ import { failed, type Finding, ok } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
 import { isInCluster, type Permission, type DoctorReads, settingsOf } from "./reads.ts";
 
-/** Checks the permissions, grouped by the part that grants them. */
+/** Checks Lifeboat's permissions. Returns one finding for each manifest that grants permissions. */
 export async function permissions(reads: DoctorReads): Promise<readonly Finding[]> {
   const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
   const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];

@@ -27,7 +27,7 @@ export function idOf({ kind, metadata: { name } }: Manifest): string {
 }
 
 /**
- * Compares the installed policies with the shipped ones, including usernames and the Lease that serves as clock.
+ * Compares the installed policies with the shipped policies, including usernames and the Lease that serves as clock.
  * Another check reports missing policies, and policies whose gate is off.
  */
 export async function policies({ holdPolicies, guardSite, policyObjects }: DoctorReads): Promise<readonly Finding[]> {
@@ -69,10 +69,7 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   return [failed(message, [`policy ${HOLD_PREEMPTION} takes the time from it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
 }
 
-/**
- * The finding if the schedulers could not be read. The guard does not refuse preemptions by a scheduler that it does
- * not know.
- */
+/** The finding if the schedulers could not be read. The guard does not refuse preemptions by an unknown scheduler. */
 const UNKNOWN_SCHEDULERS = "the accounts that schedule pods could not be read";
 const READ_ROLES = "run lifeboat doctor with an account that may list both";
 
@@ -124,7 +121,8 @@ const List = z.array(z.unknown());
 const Fields = z.record(z.string(), z.unknown());
 
 /**
- * Lists differences, one on each line. A field that only the API server's object has is a default, and no difference.
+ * Lists the fields in which `found` differs from `wanted`. Ignores further fields of `found`, because the API server
+ * adds defaults.
  */
 export function differencesOf(wanted: unknown, found: unknown, path: string): readonly string[] {
   const [list, other] = [List.safeParse(wanted).data, List.safeParse(found).data];
@@ -151,8 +149,8 @@ const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
 /**
- * Reports pods that KubeVirt did not create but that have a launcher's labels: the guard's policies would keep them
- * when a taint evicts pods.
+ * Reports pods with a launcher's labels that KubeVirt did not create. If a taint evicts these pods, the guard's
+ * policies refuse their deletion.
  */
 export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();

@@ -1,4 +1,4 @@
-/** The reads of `lifeboat doctor`. Each happens once, when the first check needs it, and changes nothing. */
+/** The reads of `lifeboat doctor`. Each read happens once, when the first check needs it, and changes nothing. */
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { type Client, named } from "../../../shared/kube/client.ts";
@@ -62,7 +62,6 @@ export function readsOf(connection: Connection, now: Date) {
     kubevirtKinds: once(SERVED, () => readKinds(send(), "kubevirt.io/v1")),
     lifeboatKinds: once(SERVED, () => readKinds(send(), "lifeboat.dev/v1alpha1")),
     kubevirt,
-    /** KubeVirt's own webhook configuration. */
     reviewers: once(KUBEVIRT_WEBHOOK, async (to) => {
       return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS)))?.webhooks;
     }),
@@ -77,14 +76,13 @@ export function readsOf(connection: Connection, now: Date) {
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
     }),
     policyObjects,
-    /** The Lease of the policy that refuses preemptions. Undefined: no such policy is bound. */
+    /** The Lease of the policy that refuses preemptions. Undefined: the policy has no binding. */
     holdLease: once("the Lease of policy lifeboat-hold-preemption", async () => {
       const key = clockIn(await policyObjects());
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
     }),
-    /** The accounts that schedule pods. */
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** The values of this cluster that the guard's policies depend on. Fails if the settings cannot be read. */
+    /** Fails if the settings cannot be read. */
     guardSite: once("what the guard's policies depend on", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
@@ -101,7 +99,7 @@ export function readsOf(connection: Connection, now: Date) {
       const pods = await to.list("pods", { labels });
       return { pods, vmis: await to.list("virtualmachineinstances") };
     }),
-    /** The list is empty if the API server does not serve the kind, which another check reports. */
+    /** Returns no NodeEvacuations if the API server does not serve the kind. Another check reports the missing kind. */
     nodeEvacuations: once("NodeEvacuations", async (to) => {
       const kinds = await readKinds(send(), "lifeboat.dev/v1alpha1");
       return kinds.includes("nodeevacuations") ? await to.list("nodeevacuations") : [];
@@ -111,7 +109,10 @@ export function readsOf(connection: Connection, now: Date) {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
     }),
     relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
-    /** Lifeboat's Deployment in the cluster, which is also the relay. Undefined: Lifeboat is a Worker. */
+    /**
+     * Lifeboat's Deployment in the cluster. The Deployment's pods also contain the relay. Undefined: Lifeboat is a
+     * Worker.
+     */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
     /** The address to which the relay delivers. */
@@ -130,13 +131,16 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/** Returns the settings that apply, as far as they could be read. shared/settings merges them, as in the Worker. */
+/**
+ * Merges the settings of KubeVirt and of the LifeboatConfiguration, as the Worker does. Uses defaults for settings that
+ * cannot be read.
+ */
 export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);
 }
 
-/** Returns whether Lifeboat runs in the cluster. Returns false if the API server's webhook calls a Worker. */
+/** Returns whether Lifeboat runs in the cluster. Returns false if the webhook for evictions has the URL of a Worker. */
 export async function isInCluster({ inside, evictionWebhook }: DoctorReads): Promise<boolean> {
   const isThere = (await readable(inside)) !== undefined;
   return isThere && (await readable(evictionWebhook))?.base === undefined;
@@ -173,7 +177,7 @@ const Seen = z.object({
   status: part({ observedKubeVirtVersion: Text }),
 });
 
-/** Reads the KubeVirt object. KubeVirt allows only one. */
+/** Reads the KubeVirt object. A cluster has at most one KubeVirt object. */
 async function readKubeVirt(cluster: Client) {
   const [first] = await cluster.list("kubevirts", { as: z.unknown() });
   if (first === undefined) return undefined;
@@ -182,7 +186,10 @@ async function readKubeVirt(cluster: Client) {
   return { facts, name: metadata.name, version: status.observedKubeVirtVersion ?? "" };
 }
 
-/** Reads the webhook's address: empty if it leads to no Worker, undefined if the webhook is missing. */
+/**
+ * Reads the Worker's URL from a webhook. `base` is undefined if the webhook leads to no Worker. Returns undefined if
+ * the webhook is missing.
+ */
 async function readAddress(to: Client, endpoint: WebhookEndpoint) {
   const found = await to.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
   if (found === undefined) return undefined;
@@ -227,7 +234,7 @@ async function readDeployment(send: Send, metadata: { readonly namespace: string
 }
 
 /**
- * A granted permission. `resource` includes the subresource. An empty name is any name, an empty namespace any
+ * A granted permission. `resource` includes the subresource. An empty name means any name. An empty namespace means any
  * namespace.
  */
 export type Permission = (typeof granted)[number];

@@ -13,8 +13,8 @@ export type EvictionTrial =
 export const GONE = 404;
 const SAMPLE = 100;
 /**
- * The codes of an answer from the API server, a webhook or a budget. 401 and 403 concern the caller's own rights
- * instead.
+ * The status codes that answer the eviction, from the API server, a webhook or a PodDisruptionBudget. The codes 401 and
+ * 403 are missing, because these codes concern the caller's own permissions.
  */
 const ANSWERS = [400, 429, 500, 503, 504];
 

@@ -1,4 +1,7 @@
-/** `lifeboat drain`: drains one node by a NodeEvacuation, or several by a RollingMaintenance, and follows it. */
+/**
+ * `lifeboat drain`: drains one node by a NodeEvacuation or several nodes by a RollingMaintenance, and follows the
+ * drain.
+ */
 import { Option } from "@commander-js/extra-typings";
 import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
 import { hasEnded, type NodeEvacuationFacts, VM_ORDERS, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
@@ -124,8 +127,8 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
 }
 
 /**
- * Finds the active RollingMaintenance to join. Returns undefined for a single node, or if no such RollingMaintenance is
- * active.
+ * Finds the active RollingMaintenance of the same nodes, which the command then follows. Returns undefined for a single
+ * node, or if the nodes have no active RollingMaintenance.
  */
 async function severalOf([first, ...others]: readonly Plan[], options: Options, { connection, host }: With) {
   if (first === undefined || others.length === 0) return undefined;
@@ -133,7 +136,7 @@ async function severalOf([first, ...others]: readonly Plan[], options: Options, 
   return await joinedOf(nodes, factsOf(first.manifest).spec, { connection, host, options });
 }
 
-/** Derives the time limit for nodes from the slowest node, unless the person has set a limit. */
+/** Derives the time limit of each node from the prediction for the slowest node, unless the person has set a limit. */
 function withTimeout(options: Options, found: readonly Preflight[]): Options {
   const slowest = Math.max(0, ...found.map(({ time }) => time?.seconds.most ?? 0));
   return { ...options, nodeTimeout: options.nodeTimeout ?? timeoutFor(slowest) };
@@ -174,7 +177,7 @@ function wantedOf(plans: readonly Plan[], options: Options, isJoined: boolean): 
   return isJoined ? [] : plans.filter((plan) => isNew(plan, options));
 }
 
-/** Returns whether a new NodeEvacuation is needed. Throws if the active one differs from the request. */
+/** Returns whether a new NodeEvacuation is needed. Throws if the active NodeEvacuation differs from the request. */
 function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   if (known === undefined) return true;
   const unlike = unlikeIn(known.spec, factsOf(manifest).spec, options);

@@ -28,17 +28,14 @@ export interface Following {
   readonly rolling?: RollingMaintenanceFacts;
 }
 
-/** A NodeEvacuation, and the Evacuations of its VMs as far as the person may read them. */
+/** A NodeEvacuation and the Evacuations of its VMs. The list is empty if the person may not read Evacuations. */
 export interface Followed {
   readonly ne: NodeEvacuationFacts;
   readonly evacuations: readonly EvacuationFacts[];
 }
 
 export const POLL_MS = 2000;
-/**
- * How long to wait for Lifeboat's reaction, in seconds. Without a relay Lifeboat sees the request at the next tick,
- * which comes every minute.
- */
+/** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads requests once a minute. */
 export const TAKEN_UP_SECONDS = 90;
 
 /** Follows NodeEvacuations, in the order in which they start. */
@@ -61,7 +58,7 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   }
 }
 
-/** Returns whether Lifeboat has not reconciled the first NodeEvacuation yet. */
+/** Returns whether the first NodeEvacuation has no phase after `SILENT_SECONDS`. */
 function isSilent([first]: readonly Followed[], seconds: number): boolean {
   return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
 }
@@ -84,7 +81,10 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
   return undefined;
 }
 
-/** Returns the exit code if the command ends now. Later NodeEvacuations do not delay the end. */
+/**
+ * Returns the exit code if the command can end. A failed or blocked drain ends the command. With `--at`, drains whose
+ * start time is in the future do not delay the end.
+ */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;
   const all = seen.map(({ ne }) => ne);
@@ -153,7 +153,7 @@ export function createNews(host: Host): (lines: readonly string[]) => void {
   };
 }
 
-/** Returns the outcomes of VMs, the blocked VMs and who can change that, and the progress of the node. */
+/** Returns the lines to print: the outcomes of VMs, the blockers with their remedies, and the node's progress. */
 export function linesOf({ ne: { spec, status }, evacuations }: Followed): readonly string[] {
   const ended = evacuations.filter((one) => one.status.completionTime !== undefined);
   return [

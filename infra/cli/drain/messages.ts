@@ -23,7 +23,7 @@ export const DRAIN_MESSAGES = {
   answersAgain: "the API server answers again",
   notFollowed: (time: string) => `the command stops following after ${time}: the drain continues`,
 
-  // Next steps, beside their commands
+  // Descriptions of the commands for next steps
   takesBack: "allows new pods again",
   follows: "follows the drain again",
   pauses: "pauses the drain",

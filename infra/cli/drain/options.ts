@@ -45,7 +45,7 @@ export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options
   };
 }
 
-/** Returns the spec for several nodes. */
+/** Returns the spec of the RollingMaintenance for several nodes. */
 export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof specOf>, options: Options) {
   const { maxUnavailable, whenNodeFails, nextNode, nodeTimeout: nodeTimeoutSeconds } = options;
   return { reason, schedule, maxUnavailable, whenNodeFails, nextNode, nodeTimeoutSeconds, template };
@@ -53,7 +53,7 @@ export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof
 
 type Asked = NodeTemplate & Pick<NodeEvacuationSpec, "schedule">;
 
-/** Returns the options of the command in which an active drain differs from the request. */
+/** Lists the given options that differ from the active drain, each with the active drain's value. */
 export function unlikeIn(is: Asked, asked: Asked, given: Options): readonly string[] {
   return differences(given, [
     ["at", is.schedule.notBefore, asked.schedule.notBefore],
@@ -67,7 +67,7 @@ export function unlikeIn(is: Asked, asked: Asked, given: Options): readonly stri
   ]);
 }
 
-/** Returns the options in which an active drain of several nodes differs from the request. */
+/** Lists the given options that differ from the active RollingMaintenance, each with the RollingMaintenance's value. */
 export function unlikeInRolling(is: RollingMaintenanceSpec, asked: Asked, given: Options): readonly string[] {
   const ofWhole = differences(given, [
     ["maxUnavailable", is.maxUnavailable, given.maxUnavailable],

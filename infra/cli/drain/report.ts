@@ -1,4 +1,4 @@
-/** The report of a drain: the end of each node, and for each VM its outcome, its wait and its duration. */
+/** The report of a drain: the result of each node, and the outcome, waiting time and duration of each VM. */
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
@@ -27,7 +27,7 @@ interface NodeReport {
 interface VmReport {
   readonly namespace: string;
   readonly name: string;
-  /** The phase of the VM's Evacuation. ShutDown if the VM's eviction shut it down. */
+  /** The phase of the VM's Evacuation. `ShutDown` if the eviction shut down the VM. */
   readonly outcome: string;
   readonly to: string;
   /** The number of failed migrations. */

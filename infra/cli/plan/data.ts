@@ -1,4 +1,4 @@
-/** A plan as data: JSON, and the RollingMaintenance that performs it. */
+/** A plan as data: JSON, and the RollingMaintenance that performs the plan. */
 import { API_GROUP } from "../../../shared/kube/resources.ts";
 import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";

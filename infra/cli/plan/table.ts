@@ -61,7 +61,6 @@ function endOf({ nodes, begins, takes }: Plan): string {
   return MESSAGES.doesNotEnd(first.node, others.length, isRefused);
 }
 
-/** Returns whether the node is not drained. */
 export function isNotDrained({ verdict, refusal }: Pick<NodePlan, "verdict" | "refusal">): boolean {
   return verdict === "WillBlock" || verdict === "NoRoom" || refusal !== undefined;
 }
@@ -100,7 +99,7 @@ function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   return aligned([HEADER, ...rows.map(([node = "", ...rest]) => [cut(node), ...rest])], { gap: GAP });
 }
 
-/** Lists each problem once, with the first node that has it. */
+/** Lists each problem once, with the first node that has the problem. */
 function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   const blocks = [
@@ -124,7 +123,8 @@ function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint)
 }
 
 /**
- * Lists nodes that are not drained. The first such node stops a RollingMaintenance, unless whenNodeFails is Continue.
+ * Lists the nodes whose drain does not start. The first of these nodes stops a RollingMaintenance, unless
+ * `whenNodeFails` is Continue.
  */
 function refusals(nodes: readonly NodePlan[], paint: Paint): readonly (readonly string[])[] {
   const last = nodes.length - 1;
