@@ -1,7 +1,4 @@
-/**
- * Reads the objects of manifests, applies them by server-side apply under one field manager, waits for them and deletes
- * them.
- */
+/** Reads, applies and deletes the objects of manifests. Uses server-side apply with one field manager. */
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import { type ApiAnswer, type Send } from "../../../shared/kube/transport.ts";
@@ -22,8 +19,9 @@ export interface Applying {
 
 const MANAGER = "lifeboat-install";
 /**
- * The content type of server-side apply. client-node's KubernetesObjectApi would lose renamed fields, such as
- * `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a NetworkPolicy.
+ * The content type of server-side apply. client-node's KubernetesObjectApi would drop each field that has another name
+ * in its classes. Examples are `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a
+ * NetworkPolicy.
  */
 const APPLY = "application/apply-patch+yaml";
 
@@ -66,15 +64,13 @@ export async function removeObject(manifest: Manifest, send: Send): Promise<bool
   return (await ifThere(asked)) !== undefined;
 }
 
-/**
- * Returns undefined if the answer is 404. If an API server does not serve a kind, its 404 is plain text and no Status.
- */
+/** Returns undefined for a 404. The 404 for a kind that is not served is plain text, not a Status. */
 export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
   const answer = await ifServed(asked);
   return answer?.code === 404 ? undefined : answer;
 }
 
-/** Resolves to undefined if the kind does not exist. */
+/** Resolves to undefined if the API server does not serve the kind. */
 export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -107,7 +103,7 @@ const Conflicts = z.object({
   details: z.object({ causes: z.array(z.object({ message: z.string(), field: z.string() })) }),
 });
 
-/** Describes a conflict by managers and fields. It leaves out values, because a value may be a URL with a token. */
+/** Describes a conflict by managers and fields. Leaves out values, because a value may be a URL with a token. */
 function conflictOf(manifest: Manifest, body: unknown): string {
   const causes = Conflicts.safeParse(body).data?.details.causes ?? [];
   const fields = causes.map(({ message, field }) => `${message.replace("conflict with ", "")}: ${field}`);
@@ -130,7 +126,7 @@ interface Waiting {
   readonly seconds?: number;
 }
 
-/** Repeats a read until it returns a value. `what`: the message if the read never returns one. */
+/** Repeats a read until it returns a value. `what`: the message if no value comes in time. */
 export async function until<T>(
   what: string | (() => string),
   { host, seconds = 60 }: Waiting,

@@ -1,4 +1,4 @@
-/** Waits until every pod of Lifeboat is ready, and explains why a pod is not. */
+/** Waits until every pod of Lifeboat is ready, and explains why pods are not ready. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Host } from "../host.ts";
@@ -108,7 +108,7 @@ export function troublesOf({ status }: DeploymentFacts, pods: readonly ServerPod
   return [...refused.map(ofRefusal), ...living.flatMap((pod) => RULES.map((rule) => rule(pod)).find(Boolean) ?? [])];
 }
 
-/** The API server refuses the pod: a quota, OpenShift's constraints or another admission plugin. */
+/** The API server refuses the pod, because of a quota, OpenShift's constraints or another admission plugin. */
 function ofRefusal({ message }: z.output<typeof Condition>): Trouble {
   const [, fix = "kubectl -n lifeboat-system describe replicasets"] =
     REFUSALS.find(([said]) => said.test(message)) ?? [];

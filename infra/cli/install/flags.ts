@@ -29,7 +29,8 @@ export function requireWorker(options: Flags): void {
 }
 
 /**
- * Checks the flags about where Lifeboat runs. Rejects an export that needs a key, because an export contains no key.
+ * Checks the flags about where Lifeboat runs. Rejects an export that needs a private key, because an export contains no
+ * key.
  */
 export function requireForm(options: Flags, home: Home): void {
   const isKept = home.in === "Worker" && options.worker === undefined;

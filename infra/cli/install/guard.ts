@@ -28,7 +28,7 @@ interface Asked {
   readonly connection: Connection;
   readonly host: Host;
   readonly kubevirtNamespace: string;
-  /** Feature gates that are on already, and those that this installation switches on. */
+  /** The feature gates that are on already, and the gates that this installation switches on. */
   readonly gates: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export function isGuardPolicy(manifest: Manifest): boolean {
   return policyOf(manifest) !== undefined;
 }
 
-/** Returns whether the gates and the clock require this object. */
+/** Returns whether the object belongs to a policy whose gate is on. The policy for preemptions also needs a clock. */
 export function isPolicyPlanned(manifest: Manifest, site: GuardSite): boolean {
   const policy = policyOf(manifest);
   if (policy === undefined || (policy === HOLD_PREEMPTION && site.clock === undefined)) return false;

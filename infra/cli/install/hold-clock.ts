@@ -45,7 +45,7 @@ export async function findClock(send: () => Send, host: Pick<Host, "now">): Prom
   return only === undefined || others.length > 0 ? undefined : clockOf(only.metadata.name, API_SERVER_SECONDS);
 }
 
-/** Returns whether the Lease that a policy uses as its clock is renewed. */
+/** Returns the state of the Lease that a policy uses as its clock. */
 export async function leaseState(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   send: Send,
@@ -63,20 +63,20 @@ function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, hos
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
 }
 
-/** How far the clock of this machine may differ from the cluster's, in seconds. */
+/** The maximum difference between the clocks of this machine and of the cluster, in seconds. */
 const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
 /**
- * The maximum age of the pod's condition, in seconds, for which a policy refuses. kube-controller-manager resets the
- * condition after 120 s.
+ * The maximum age of the pod's condition at which a policy still refuses the deletion, in seconds.
+ * kube-controller-manager resets the condition after 120 s.
  */
 const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock whose refusals end in time even if the leader misses three renewals. Returns undefined if the
- * refusals would last less than `SHORTEST_SECONDS`.
+ * Returns a clock whose refusals end before `END_SECONDS`, even if the leader misses three renewals. Returns undefined
+ * if the refusals would last less than `SHORTEST_SECONDS`.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

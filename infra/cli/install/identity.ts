@@ -28,20 +28,19 @@ export interface Giving {
   readonly seconds: number;
   /** The CA in PEM, if a person provides the certificate and its CA. */
   readonly ca?: string | undefined;
-  /** The planned webhook objects. */
   readonly webhooks: readonly Manifest[];
-  /** Applies the webhook objects for this form of Lifeboat (`home`). */
+  /** Applies the webhook objects with the path, the token and the caBundle of `home`. */
   readonly apply: (home: Inside) => Promise<void>;
 }
 
 export interface GivenIdentity {
-  /** The form of Lifeboat during the change, with a caBundle that trusts the old and the new certificate. */
+  /** The settings of the installation during the change. The caBundle trusts the old and the new certificate. */
   readonly home: Inside;
-  /** The form of Lifeboat after the change, with a caBundle that trusts only the new certificate. */
+  /** The settings of the installation after the change. The caBundle trusts only the new certificate. */
   readonly settled: Inside;
 }
 
-/** How long to wait until every API server has the changed webhook objects from its watch. */
+/** How long to wait until every API server has received the changed webhook objects. */
 const LEARNED_MS = 30_000;
 /** How long to wait until every replica serves the certificate. A replica reads the Secret every 10 s. */
 const SERVED_MS = 60_000;
@@ -62,20 +61,18 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, MESSAGES.apiServerLearns, host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another run of `lifeboat install` was faster: the certificate and tokens that it wrote are used.
+  // Another run of `lifeboat install` has changed the Secret. The next try uses the certificate and the tokens in the
+  // Secret.
   return await giveIdentity(home, giving);
 }
 
 /**
- * The token's form. The API server accepts nothing else between the slashes of a webhook's path, and its error message
- * would show the token.
+ * The form of a webhook token. The API server refuses other characters in a webhook's path, and its error message would
+ * show the token.
  */
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/**
- * Returns the changes of the Secret. A token that the API server already presents is kept, even if the Secret no longer
- * has it.
- */
+/** Returns the changes of the Secret. If the Secret has no webhook token, keeps the token in the webhooks' paths. */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
   const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();
@@ -89,8 +86,8 @@ function changeOf({ secret, token }: Present, pair: Pair | undefined) {
 }
 
 /**
- * Adds the webhook token and the caBundle to the settings of the in-cluster installation. Absent caBundle: cert-manager
- * writes it.
+ * Adds the webhook token and the caBundle to the settings of the in-cluster installation. If `caBundle` is undefined,
+ * cert-manager writes the caBundle.
  */
 function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
   const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
@@ -114,7 +111,9 @@ function newToken(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** Keys of the Secret with which the server of Lifeboat 0.3 renewed its certificate. They are removed. */
+/**
+ * Keys of the Secret that only the server of Lifeboat 0.3 used, to renew its certificate. `install` removes these keys.
+ */
 const OF_0_3 = { "next.crt": null, "next.key": null, "previous.crt": null } as const;
 
 const PATH = `/api/v1/namespaces/${SECRET.namespace}/secrets/${SECRET.name}`;
@@ -139,7 +138,7 @@ async function readPresent(home: Inside, giving: Giving): Promise<Present> {
   };
 }
 
-/** Waits for cert-manager's certificate. */
+/** Reads the Secret. If cert-manager makes the certificate, waits until the Secret contains the certificate. */
 async function readSecret(home: Inside, giving: Giving): Promise<ServerSecret> {
   const { send, ca } = giving;
   const read = async () => {

@@ -1,4 +1,4 @@
-/** `lifeboat install`: installs everything that Lifeboat needs, in the right order. Running it again is safe. */
+/** `lifeboat install`: installs everything that Lifeboat needs, in the right order. A second run is safe. */
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import { isBefore, versionText } from "../../../shared/settings/versions.ts";
@@ -33,7 +33,7 @@ interface Installing extends Applying {
   readonly entry: ReturnType<typeof entryOf>;
   /** The CA of a certificate that a person provides, in PEM. */
   readonly ca: string | undefined;
-  /** The Worker. Set once the entry for this cluster is known. */
+  /** Set once the entry for this cluster is known. */
   worker?: Worker;
   /** The certificate and the tokens, if Lifeboat runs in the cluster. */
   given?: GivenIdentity;
@@ -159,7 +159,10 @@ function isOwnKind({ apiVersion }: Manifest): boolean {
   return apiVersion.startsWith("lifeboat.dev/");
 }
 
-/** Prints YAML for GitOps, without token and key. LifeboatConfiguration is last: kubectl stops at an unknown kind. */
+/**
+ * Returns the manifests as YAML for GitOps, without tokens and keys. The LifeboatConfiguration is last, because kubectl
+ * stops at an unknown kind.
+ */
 function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
   const manifests = plan({ parts, guard, home: { ...home, webhookToken: PLACEHOLDER, ...trust } });
@@ -167,7 +170,7 @@ function exported({ parts, home, guard, ca }: Installing): string {
   return ordered.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
-/** Checks versions before anything is applied: a missing kind would stop the installation halfway. */
+/** Checks versions before anything is applied, because a missing kind would stop the installation halfway. */
 function requireVersions({ parts, facts: { minors } }: Installing): void {
   for (const { name, needs } of parts) {
     const minor = needs && minors[needs.of];
@@ -177,7 +180,7 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   }
 }
 
-/** Checks KubeVirt's gate before anything is applied: KubeVirt would refuse the shield's Plugin halfway. */
+/** Checks KubeVirt's gate before anything is applied, because without the gate KubeVirt refuses the shield's Plugin. */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;
@@ -190,7 +193,9 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/** Removes the server. Otherwise an install without flags would later keep it in addition to the Worker. */
+/**
+ * Removes the server, which the Worker replaces. A later `lifeboat install` without flags would otherwise keep both.
+ */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));

@@ -25,9 +25,9 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 export async function makeCertificate(host: string, validity: Validity): Promise<Pair> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    // A positive integer in DER: the first bit of the first byte stays clear.
+    // The first byte 01 makes the serial number a positive integer in DER.
     serialNumber: `01${randomBytes(15).toString("hex")}`,
-    // OpenSSL finds a trusted certificate by its subject: two in one bundle need different subjects.
+    // OpenSSL finds a trusted certificate by its subject, so two certificates in one bundle need different subjects.
     name: `CN=${host}@${validity.notBefore.getTime()}`,
     ...validity,
     signingAlgorithm: ALGORITHM,

@@ -1,4 +1,4 @@
-/** The manifests that Lifeboat ships, as objects, and those of the optional features. */
+/** The shipped manifests as objects, including the manifests of the optional features. */
 import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
@@ -26,7 +26,7 @@ export function manifestsIn(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(documentsIn(path));
 }
 
-/** Reads a file whose objects get their names from the API server. */
+/** Reads a file whose objects have no names yet, because the API server generates the names. */
 export function documentsIn(path: string): readonly unknown[] {
   return loadAll(shippedText(path));
 }

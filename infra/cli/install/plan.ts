@@ -27,7 +27,7 @@ export type Home =
 export interface Inside {
   readonly in: "Cluster";
   readonly image: string;
-  /** The name of the cluster in the paths of the endpoints (default: the server's own default). */
+  /** The name of the cluster in the paths of the endpoints. Absent: the server's default name. */
   readonly cluster?: string;
   /** The token in the webhooks' path. Absent: `install` has not made or read the token yet. */
   readonly webhookToken?: string;
@@ -37,7 +37,7 @@ export interface Inside {
   readonly certManager?: boolean;
 }
 
-/** The CRDs. They are applied first, because later objects are of these kinds. */
+/** The CRDs, which are applied first, because later objects are of these kinds. */
 export const DEFINITIONS = [
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
@@ -69,7 +69,7 @@ export const INJECT = "cert-manager.io/inject-ca-from";
 
 /**
  * Plans the objects in the order in which they are applied. The webhooks are last, because the API server calls
- * Lifeboat as soon as they exist.
+ * Lifeboat when the webhooks exist.
  */
 export function plan(site: Site): readonly Manifest[] {
   const files = [
@@ -158,7 +158,7 @@ function ofImage(deployment: Manifest, { image, cluster = DEFAULT_CLUSTER }: Ins
 }
 
 /**
- * Returns the LifeboatConfiguration, whose status reports on Lifeboat. It sets only feature gates, because the other
+ * Returns the LifeboatConfiguration, whose status reports on Lifeboat. Sets only feature gates, because the other
  * settings are the administrator's.
  */
 function configuration(parts: Site["parts"]): Manifest {
@@ -167,10 +167,10 @@ function configuration(parts: Site["parts"]): Manifest {
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
-/** A feature gate of Lifeboat 0.3. As long as it is in the spec, the CRD refuses every change of the gates. */
+/** A feature gate of Lifeboat 0.3. While the spec contains this gate, the CRD refuses every change of the gates. */
 const GATE_OF_0_3 = "EvictionRequests";
 
-/** Returns a JSON patch that removes a gate of Lifeboat 0.3, no matter who has set it. */
+/** Returns a JSON patch that removes the gate of Lifeboat 0.3, even if another field manager owns the gate. */
 export function withoutOldGate(before: unknown, { kind }: Manifest): readonly object[] {
   const found = Configured.safeParse(before);
   const isThere = kind === "LifeboatConfiguration" && found.success && GATE_OF_0_3 in found.data.spec.featureGates;
@@ -179,7 +179,7 @@ export function withoutOldGate(before: unknown, { kind }: Manifest): readonly ob
 
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
-/** Keeps the gates that are already on, because the webhook of an earlier installed part may still need such a gate. */
+/** Keeps the gates that are already on. A webhook of an installed part may still need these gates. */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
   if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;
@@ -197,8 +197,9 @@ const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string
 type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * Returns a JSON patch for webhooks with another address, path or caBundle. Server-side apply cannot replace fields of
- * another manager, such as kubectl or the server of Lifeboat 0.3.
+ * Returns a JSON patch for webhooks that change between a URL and the Service, and for webhooks of the Service with
+ * another path or caBundle. Server-side apply cannot replace fields of another manager, such as kubectl or the server
+ * of Lifeboat 0.3.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];
@@ -208,7 +209,7 @@ export function turned(before: unknown, manifest: Manifest): readonly object[] {
     const value = byName.get(name);
     if (value === undefined || leadsAs(value, clientConfig)) return [];
     const isSameForm = Boolean(value.url) === Boolean(clientConfig.url);
-    // cert-manager's caBundle stays.
+    // Keeps the caBundle that cert-manager has written.
     const { caBundle = isSameForm ? clientConfig.caBundle : undefined } = value;
     return [
       {

@@ -83,7 +83,8 @@ const Webhooks = z.object({
 });
 
 /**
- * Returns the form in which Lifeboat runs, with its image or its address. Returns undefined if neither form is found.
+ * Returns the form in which Lifeboat runs, with the server's image or the Worker's URL. Returns undefined if neither
+ * form is found.
  */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
   const read = async (file: string, isWanted: (one: Manifest) => boolean) => {
@@ -117,8 +118,7 @@ interface Said {
 }
 
 /**
- * Returns the form of Lifeboat to install without `--worker`: in the cluster if a flag says so, otherwise the present
- * form.
+ * Chooses the form of Lifeboat if `--worker` is not given: the cluster with `--in-cluster`, otherwise the present form.
  */
 export function homeOf({ inCluster, image, certManager, caBundle }: Said, present: Home | undefined): Home {
   const there = present?.in === "Cluster" ? present : undefined;
@@ -131,7 +131,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
   throw new UsageError(MESSAGES.needsForm);
 }
 
-/** Returns the image to install. If the present image comes from another registry, that image is kept. */
+/** Returns the image of this release. If the present image comes from another repository, returns the present image. */
 export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;

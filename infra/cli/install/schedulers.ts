@@ -1,4 +1,4 @@
-/** Finds the accounts that schedule pods. The guard does not refuse preemptions by an account that it does not know. */
+/** Finds the accounts that schedule pods. The guard does not refuse preemptions by an unknown account. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
@@ -14,8 +14,8 @@ const Bindings = z.object({
 });
 
 /**
- * Returns the accounts whose roles allow binding and deleting pods, in any distribution. Ignores roles of groups.
- * Returns undefined if `roles` or `bindings` is not a list.
+ * Returns the accounts of schedulers, whose roles allow binding and deleting pods. Ignores roles of groups. Returns
+ * undefined if `roles` or `bindings` is not a list.
  */
 function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | undefined {
   const [seen, bound] = [Roles.safeParse(roles).data, Bindings.safeParse(bindings).data];
@@ -31,7 +31,7 @@ function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | un
 }
 
 /**
- * Returns whether the rules are those of a scheduler. Returns false for an administrator's role, which allows
+ * Returns whether the rules belong to a scheduler's role. Returns false for an administrator's role, which allows
  * everything by `*`.
  */
 function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
@@ -42,14 +42,20 @@ function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
-/** Reads roles and their bindings. Returns undefined if the caller may not. */
+/**
+ * Finds the accounts of schedulers in ClusterRoles and their bindings. Returns undefined if the caller may not list
+ * ClusterRoles or bindings.
+ */
 export async function findSchedulers(send: Send): Promise<readonly string[] | undefined> {
   const list = (plural: string) => send({ method: "GET", path: `${RBAC}/${plural}`, expect: [403, 404] });
   const [roles, bindings] = await Promise.all([list("clusterroles"), list("clusterrolebindings")]);
   return schedulersIn(roles.body, bindings.body);
 }
 
-/** Returns the advice. Returns undefined if the guard knows all schedulers. */
+/**
+ * Returns the unknown schedulers, and the command that adds them to the guard's requesters. Returns undefined if the
+ * guard knows all schedulers.
+ */
 export function schedulerFix(schedulers: readonly string[], requesters: readonly string[]) {
   const unknown = schedulers.filter((name) => !requesters.includes(name));
   if (unknown.length === 0) return undefined;

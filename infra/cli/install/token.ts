@@ -1,4 +1,4 @@
-/** The Secrets with tokens of Lifeboat's account, for a Worker. Each gets a name that was never used before. */
+/** The Secrets with tokens of Lifeboat's account, for a Worker. Each Secret gets a name that was never used before. */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
@@ -10,7 +10,7 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 const ACCOUNT = "lifeboat";
 const OF_ACCOUNT = "kubernetes.io/service-account.name";
-/** The API server sets this label when the token is used, with the day. */
+/** The label in which the API server stores the day of the token's last use. */
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 const SECRETS = `/api/v1/namespaces/${LIFEBOAT_NAMESPACE}/secrets`;
 
@@ -66,7 +66,7 @@ function shown(name: string): string {
 
 const Review = z.object({ status: z.object({ authenticated: z._default(z.boolean(), false) }) });
 
-/** Returns whether the API server accepts a token. Returns undefined if the caller may not ask. */
+/** Returns whether the API server accepts a token. Returns undefined if the caller may not create TokenReviews. */
 export async function isAccepted(send: Send, token: string): Promise<boolean | undefined> {
   const path = "/apis/authentication.k8s.io/v1/tokenreviews";
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } };

@@ -24,7 +24,7 @@ export interface Situation extends Present {
 
 export type TrustDecision =
   | { readonly action: "Make" }
-  /** `trusted`: the caBundle during the change and after it, in PEM. Absent: cert-manager writes the caBundle. */
+  /** `trusted`: the caBundles during and after the change, in PEM. Absent: cert-manager writes the caBundle. */
   | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
   | { readonly action: "Refuse"; readonly why: string };
 
@@ -54,7 +54,7 @@ const unusable: Rule = ({ secret }, pair) => {
   return { action: "Refuse", why: `${why}: ${README}` };
 };
 
-/** There is no certificate, or Lifeboat's own expires within a year. */
+/** There is no certificate, or Lifeboat's own certificate expires within a year. */
 const madeAnew: Rule = (situation, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined) return { action: "Make" };
@@ -70,7 +70,7 @@ const kept: Rule = ({ caBundles, now }, pair) => {
   return { action: "Keep", trusted: [bundle([...trustedIn(caBundles, now), certificate]), bundle([certificate])] };
 };
 
-/** The webhooks trust another party's certificate: the certificate and their caBundle stay as they are. */
+/** The webhooks trust another party's certificate. The certificate and the webhooks' caBundle stay unchanged. */
 const someoneElses: Rule = ({ caBundles }, pair) => {
   const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
   if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };
@@ -93,7 +93,6 @@ function isShort(text: string | undefined, read: unknown): boolean {
 const RULES: readonly Rule[] = [unusable, shortToken, broughtAlong, certManagers, madeAnew, kept, someoneElses];
 const RENEWED_BEFORE_MS = 365 * 86_400_000;
 
-/** Decides by the first rule that applies. */
 export function decideTrust(situation: Situation): TrustDecision {
   const { pair } = partsOf(situation.secret);
   for (const rule of RULES) {
@@ -119,10 +118,7 @@ function bundle(certificates: readonly X509Certificate[]): string {
   return [...new Set(certificates.map((one) => `${one.toString().trim()}\n`))].toSorted().join("");
 }
 
-/**
- * Returns two caBundles in PEM: one for the time while a new certificate replaces the one in the Secret, and one for
- * afterwards.
- */
+/** Returns two caBundles in PEM, for the time during and after the replacement of the certificate in the Secret. */
 export function bundlesAround(
   made: Pair | undefined,
   { secret, caBundles }: Present,

@@ -1,4 +1,4 @@
-/** Work in progress when Lifeboat is removed: `uninstall` lists it, and withdraws it while Lifeboat still runs. */
+/** Lists the work in progress when Lifeboat is removed, and withdraws the work while Lifeboat still runs. */
 import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
 import { isActive, isHeldOff } from "../../../shared/kube/evacuation.ts";
@@ -23,7 +23,10 @@ interface UnderWay {
 
 type List = (cluster: Client) => Promise<readonly UnderWay[]>;
 
-/** RollingMaintenances, which start other objects, are withdrawn first. */
+/**
+ * RollingMaintenances are withdrawn before NodeEvacuations, because a RollingMaintenance would start further
+ * NodeEvacuations.
+ */
 const rollingMaintenances: List = async (cluster) =>
   ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
     .filter((one) => !hasRollingEnded(one))
@@ -66,13 +69,13 @@ async function withdrawObject(
 
 interface Stage {
   readonly lists: readonly List[];
-  /** The message if some of these objects have not ended in time. */
+  /** The message if objects of this stage have not ended in time. */
   readonly otherwise: string;
 }
 
 /**
- * The stages of the withdrawal. Nodes come before VMs: when a node's maintenance ends, so do the evacuations of its
- * VMs.
+ * The stages of the withdrawal. Nodes come before VMs, because the end of a node's maintenance also ends the
+ * evacuations of its VMs.
  */
 const STAGES: readonly Stage[] = [
   {

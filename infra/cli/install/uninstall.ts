@@ -1,4 +1,6 @@
-/** `lifeboat uninstall`: removes everything of Lifeboat from a cluster, and lists what it leaves. */
+/**
+ * `lifeboat uninstall`: removes everything of Lifeboat from a cluster, and lists the objects and fields that remain.
+ */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import { actOnNode } from "../../../shared/act/nodes.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
@@ -107,8 +109,8 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
-  // Cleaning comes last: a Worker or a terminating pod would write labels and budgets again while it has its
-  // permissions.
+  // Removes labels and budgets last. A Worker or a terminating pod that still has permissions would write the labels
+  // and budgets again.
   for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
     if (count > 0) host.stdout.write(MESSAGES.cleaned(what, count));
   }
@@ -124,7 +126,8 @@ function everything(): readonly Manifest[] {
 }
 
 function lateness({ kind }: Manifest): number {
-  // The policy that protects Evacuations is deleted before their CRD, because it would prevent the deletion.
+  // The policy that protects Evacuations is deleted before the CRD, because the policy would prevent the CRD's
+  // deletion.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
 }
 

@@ -1,6 +1,4 @@
-/**
- * The Worker's entry for a cluster, in CLUSTERS or in the registry, and the file in which the administrator keeps it.
- */
+/** The Worker's entry for a cluster in CLUSTERS or in the registry, and the administrator's file with this entry. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -54,8 +52,8 @@ function entryText(entry: object): string {
 }
 
 /**
- * Reads the entry from its file. If the entry lists several tokens, the first one is the newest. Returns undefined
- * without a file. No message quotes the file, which contains tokens.
+ * Reads the entry from its file. If the entry lists several tokens, the first token is the newest. Returns undefined
+ * without a file. No message quotes the file, because the file contains tokens.
  */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
@@ -88,7 +86,7 @@ export function pemIn(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // An unreadable file is reported below, like an empty one.
+    // The error below also covers an unreadable file.
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
   throw new InvalidArgumentError(MESSAGES.expectedPem);

@@ -62,8 +62,8 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
 }
 
 /**
- * Asks the Worker for the first full scan, with as many requests as necessary. Each request may take all of the
- * remaining time.
+ * Asks the Worker for the first full scan, and repeats the request until the scan has ended. Each request may take all
+ * of the remaining time.
  */
 export async function askForScan(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
@@ -86,7 +86,10 @@ interface Asking {
   readonly ms: number;
 }
 
-/** Sends a request. `fetch` is not used: it accepts no CA, and gives up if no answer starts within five minutes. */
+/**
+ * Sends a request. Does not use `fetch`, because `fetch` accepts no CA and gives up if no answer starts within five
+ * minutes.
+ */
 async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
   const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);
