@@ -6,7 +6,10 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ApiServer {
   readonly endpoint: Endpoint;
-  /** Reads one page of a list. Other pages wait, so that the first lists of all kinds are not in memory together. */
+  /**
+   * Reads one page of a list. Pages are read one after another, so that the first lists of all kinds are not in memory
+   * together.
+   */
   readPage(signal: AbortSignal): Send;
 }
 

@@ -8,18 +8,21 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** Enough for all reviews that fit into memory, for idle connections of API servers, and for strangers. */
+/**
+ * The maximum number of connections: enough for all reviews that fit into memory, for idle connections of API servers,
+ * and for strangers.
+ */
 const MOST_CONNECTIONS = 1024;
 /** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
 /**
  * The maximum number of strangers at any time. New connections of an API server count as strangers, too, and a drain
- * opens hundreds at once. Above this limit, the oldest connection is closed at once.
+ * opens hundreds of connections together. Above this limit, the server closes the oldest connection immediately.
  */
 const MOST_NEW_STRANGERS = 768;
 /**
- * How often the server closes strangers' connections above `MOST_STRANGERS` that have sent nothing since the last
- * check.
+ * The interval of checks, in milliseconds. While more than `MOST_STRANGERS` strangers are connected, a check closes
+ * connections that have sent nothing since the last check.
  */
 const SILENCE_MS = 500;
 
@@ -49,8 +52,8 @@ export interface Connections {
 }
 
 /**
- * The maximum number of unanswered requests on a connection. A client sends one request at a time, but the next may
- * arrive while the server still ends the last response.
+ * The maximum number of unanswered requests on a connection. A client sends one request at a time, but the next request
+ * may arrive while the server still ends the last response.
  */
 const MOST_REQUESTS = 2;
 

@@ -1,4 +1,4 @@
-/** Delivers the events of an outbox: one delivery at a time, repeated until the Worker accepts it. */
+/** Delivers the events of an outbox, one delivery at a time, and repeats failed deliveries. */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -25,7 +25,7 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** The pauses after failures. They are short, because a disruption is over after about two minutes. */
+/** The pauses after failures. The pauses are short, because a disruption is over after about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** The maximum pause that the Worker may ask for. A longer pause would outlast any disruption. */
 const LONGEST_RETRY_AFTER_MS = 60_000;

@@ -22,7 +22,7 @@ export interface ObjectIdentity {
 export interface KeptObject<Facts, View = never> {
   readonly metadata: ObjectIdentity;
   readonly facts: Facts;
-  /** Further facts, for an app that runs in the same process. */
+  /** Further facts, for Lifeboat's app in the same process. */
   readonly view?: View;
   /** Why the object's view could not be parsed. */
   readonly odd?: string;
@@ -77,7 +77,7 @@ const Identified = z.object({
 });
 const Metadata = z.extend(Identified, { deletionTimestamp: Text });
 
-/** Returns the identity of an object. Returns undefined for a value without one. */
+/** Returns the identity of an object. Returns undefined for a value without identity. */
 export function identityIn(object: unknown): ObjectIdentity | undefined {
   return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
 }
@@ -142,7 +142,7 @@ export const PODS = watchedKind({
   },
 });
 
-/** Lifeboat's budgets. The app reads them; the relay reports no changes of them. */
+/** Lifeboat's budgets, for Lifeboat's app in the same process. The relay reports no changes of budgets. */
 export const WATCHED_BUDGETS = watchedKind({
   name: "poddisruptionbudgets",
   path: "/apis/policy/v1/poddisruptionbudgets",
@@ -171,8 +171,8 @@ export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
 });
 
 /**
- * Phases of a migration after KubeVirt's queue. The relay reports all of them as Running, because Lifeboat does not
- * need the difference.
+ * Phases of a migration after KubeVirt's queue. The relay reports all of these phases as Running, because Lifeboat does
+ * not need the difference.
  */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
@@ -186,15 +186,15 @@ export const MIGRATIONS = watchedKind({
     deleting,
   }),
   notice: ({ object: { namespace = "", name: migration }, facts: { vmi: name, phase }, before, gone }) => {
-    // KubeVirt keeps five finished migrations of every VMI. Migrations that ended before the relay started do not
-    // matter, and neither does their removal.
+    // KubeVirt keeps five finished migrations of every VMI. The relay ignores migrations that ended before its start,
+    // and the deletion of finished migrations.
     const isFinished = phase === "Succeeded" || phase === "Failed";
     if (isFinished && (gone || before === undefined)) return undefined;
     return { type: "dev.lifeboat.migration.changed.v1", data: { namespace, name, migration } };
   },
 });
 
-/** Evacuations. The relay reports those that a person creates, cancels or retries. */
+/** Evacuations. The relay reports Evacuations that a person creates, cancels or retries. */
 export const EVACUATIONS = watchedKind({
   name: "evacuations",
   path: "/apis/lifeboat.dev/v1alpha1/evacuations",
@@ -211,7 +211,7 @@ export const EVACUATIONS = watchedKind({
     // Ignores requests to an ended Evacuation.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
-    // A person has created an Evacuation without a phase and with the cause Operator. Operator is the default cause.
+    // A new Evacuation of a person has no phase and the cause Operator, which is the default cause.
     const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };

@@ -1,6 +1,6 @@
 /**
- * Selects the Events with which kubelets end pods: the Events that the relay watches, and the Events that it reports to
- * the Worker.
+ * Selects the Events in which a kubelet reports the end of a pod. Decides which Events the relay watches, and which of
+ * the watched Events the relay reports.
  */
 import * as z from "zod/mini";
 import { Text } from "../../shared/kube/schemas/fields.ts";
@@ -25,8 +25,8 @@ const LONGEST_UID = 128;
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * Returns a watch of Events for each reason that a kubelet writes when it ends a pod, because field selectors have no
- * "or". A kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards.
+ * Returns one watch of Events for each reason with which a kubelet ends a pod, because a field selector cannot combine
+ * reasons. A kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>

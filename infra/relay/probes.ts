@@ -20,8 +20,8 @@ export interface ProbeServer {
 }
 
 /**
- * How long an answer with metrics is reused. Any pod can read the metrics, and the leader reads all Evacuations for
- * them.
+ * How long an answer with metrics is reused, in milliseconds. Any pod can read the metrics, and the leader reads all
+ * Evacuations for each answer.
  */
 const SCRAPE_MS = 30_000;
 

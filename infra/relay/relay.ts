@@ -35,8 +35,8 @@ export interface Relay extends Probed {
 }
 
 /**
- * The delay of routine events in a replica that is not the leader, in milliseconds. By then the leader has done the
- * work.
+ * The delay of routine events in a replica that is not the leader, in milliseconds. The leader does the work within
+ * this time.
  */
 const FOLLOWING_MS = 10_000;
 
@@ -120,7 +120,7 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Pods are listed before Events are watched: the relay ignores a kubelet's Event about a pod that it does not know.
+  // Pods are listed before Events are watched, because the relay ignores a kubelet's Event about an unknown pod.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

@@ -39,8 +39,8 @@ export interface HttpOptions {
 const TIMEOUT_MS = 60_000;
 
 /**
- * The results of the Worker's status codes. Every other status below 500 is `misconfigured`, including redirects and
- * 200, which the Worker never sends.
+ * The results of the Worker's status codes. Every other status below 500 is `misconfigured`. The Worker never sends a
+ * redirect or 200.
  */
 const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],

@@ -1,4 +1,4 @@
-/** Facts of the watched objects, for an app in the same process. */
+/** Facts of the watched objects, for Lifeboat's app in the same process. */
 import type * as z from "zod/mini";
 import type { CachedResource, Store } from "../../shared/kube/cache.ts";
 import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";

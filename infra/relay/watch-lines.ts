@@ -22,7 +22,10 @@ export interface WatchEvent {
 
 const NEWLINE = 0x0a;
 
-/** The error for an unreadable line of the watch, whose change is unknown. */
+/**
+ * The error for an unreadable line of a watch. The change in this line is unknown, so the watch lists the objects
+ * again.
+ */
 export class UnreadLine extends Error {}
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Watches one kind until stopped: lists the objects, then follows their changes. The watch keeps only a few facts of
  * each object. Lists and lines are limited in bytes, because tenants decide the size of their objects. client-node's
- * informer is not used: it keeps whole objects, and reads whole lines.
+ * informer is not used, because the informer keeps whole objects and reads whole lines.
  */
 import * as z from "zod/mini";
 import { ClusterError } from "../../shared/kube/failures.ts";

@@ -1,4 +1,4 @@
-/** The server's configuration: environment variables, parsed once at start. None is a secret. */
+/** The server's configuration: environment variables, parsed once at start. No variable is a secret. */
 import * as z from "zod/mini";
 import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseVariables, Port } from "../relay/config.ts";
@@ -9,7 +9,7 @@ const Variables = z.pipe(
   z.object({
     /** The cluster's name in the paths of the endpoints. */
     [CLUSTER_VARIABLE]: z._default(z.string().check(z.regex(/^[\w.-]+$/, MESSAGES.clusterName)), DEFAULT_CLUSTER),
-    /** The name of this replica in the Lease. Each replica has its own. */
+    /** The unique name of this replica in the Lease. */
     POD_NAME: z.string(MESSAGES.podName).check(z.minLength(1, MESSAGES.podName)),
     /** The port of the endpoints, over TLS. */
     HTTPS_PORT: z._default(Port, 8443),

@@ -1,6 +1,7 @@
 /**
- * Chooses the replica that acts on ticks: the holder of a Lease. The Lease only saves requests, because several
- * replicas may act at once without harm. As in client-go, a Lease that has not changed for `LEASE_SECONDS` is expired.
+ * Chooses the replica that does the periodic work: the holder of a Lease. The Lease only saves requests, because
+ * several replicas may act at once without harm. As in client-go, a Lease that has not changed for `LEASE_SECONDS` is
+ * expired.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -21,9 +22,9 @@ export interface LeadershipOptions {
 
 export class Leadership {
   readonly #options: LeadershipOptions;
-  /** Until when this replica holds the Lease. */
+  /** The time until which this replica holds the Lease, in milliseconds. */
   #until = 0;
-  /** The Lease's last version, and when this replica first read it. */
+  /** The last version of the Lease that this replica has read, with the time of the first read. */
   #seen: { readonly resourceVersion: string | undefined; readonly at: number } | undefined;
 
   constructor(options: LeadershipOptions) {
@@ -56,8 +57,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica's time starts before the request, and the other replicas' time when they read the Lease. So the
-    // Lease ends first for this replica.
+    // This replica counts from the time before its request. Other replicas count from their later reads of the Lease.
+    // The Lease therefore ends first for this replica.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

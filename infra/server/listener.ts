@@ -11,22 +11,20 @@ export interface Pair {
   readonly keyPem: string;
 }
 
-/** Answers with the app, which may continue its work after the answer. */
+/** Answers a request. The app may continue its work after the answer. */
 export type AnswerRequest = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
 export interface Listener {
   readonly port: number;
-  /** Sets the certificate for new connections. Open connections keep the former one. */
+  /** Sets the certificate for new connections. Open connections keep the former certificate. */
   present(pair: Pair): void;
   /** Answers a request from this process as if the request came over a connection. */
   ask(request: Request): Promise<Response>;
-  /**
-   * From now on each answer asks its client to close the connection, so that the client reconnects to another replica.
-   */
+  /** Makes each later answer ask its client to close the connection. The client then reconnects to another replica. */
   turnAway(): void;
   /**
    * Resolves when all requests are answered and the work after the answers has ended. Requests that are still arriving
-   * get the time of `ARRIVAL`.
+   * have the time limits in `ARRIVAL`.
    */
   close(clock: Clock): Promise<void>;
 }
@@ -58,14 +56,14 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };
-  // Hono's own Request and Response classes are faster, but would replace those of the whole process.
+  // Hono's own Request and Response classes are faster, but would replace the global classes of the whole process.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
   const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS });
   const connections = limitConnections(server, handle);
   return {
     port: await portOf(server, port),
     present(pair) {
-      // With a new context the server forgets the TLS sessions that clients could resume.
+      // Sets a new context only for another certificate, because clients cannot resume TLS sessions of the old context.
       if (pair.certPem !== presented.certPem) server.setSecureContext(contextOf(pair));
       presented = pair;
     },
@@ -95,7 +93,7 @@ function standard(request: Request): Request {
 
 type Arrived = HttpBindings | Http2Bindings;
 
-/** Returns whether the caller showed a valid token. No endpoint below /clusters/ succeeds without one. */
+/** Returns whether the caller showed a valid token. No endpoint below /clusters/ succeeds without a valid token. */
 function hasShownToken({ url }: Request, { ok }: Response): boolean {
   return ok && new URL(url).pathname.startsWith("/clusters/");
 }

@@ -1,4 +1,7 @@
-/** The server's Secret: its certificate and the tokens of its endpoints. `lifeboat install` or a person writes it. */
+/**
+ * The server's Secret: its certificate and the tokens of its endpoints. `lifeboat install` or a person writes the
+ * Secret.
+ */
 import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
 import { EndpointToken } from "../../shared/settings/clusters.ts";
 import { isPair } from "./certificate.ts";
@@ -51,14 +54,17 @@ export function partsOf({ data }: ServerSecret): Partial<Identity> {
   };
 }
 
-/** Reads one token, or several with commas between them during a rotation. A token that is too short is not usable. */
+/**
+ * Reads one token, or the tokens of a rotation, with commas between the tokens. A token that is too short is not
+ * usable.
+ */
 export function tokensIn(text = ""): Tokens | undefined {
   const tokens = text.split(",").flatMap((token) => token.trim() || []);
   const [first, ...others] = tokens.every((token) => EndpointToken.safeParse(token).success) ? tokens : [];
   return first === undefined ? undefined : [first, ...others];
 }
 
-/** Names what a Secret lacks. */
+/** Lists the parts that a Secret lacks. */
 export function lackOf(parts: Partial<Identity>): readonly string[] {
   return [
     ...(parts.pair === undefined ? [MESSAGES.certificateFor(HOST)] : []),

@@ -23,7 +23,7 @@ const QUIET = [
 /** Unpacks Chromium, fonts, and libraries that the machine may lack, into the temporary folder. */
 const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
 
-/** The configuration of fonts. The package sets these folders only on other platforms. */
+/** The configuration of fonts. The package's own configuration names only the folders of AWS Lambda. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -38,7 +38,8 @@ export async function openBrowser(): Promise<Browser> {
   if (!existsSync(FOLDER)) await unpack();
   return await chromium.launch({
     executablePath: `${FOLDER}/chromium`,
-    // Chromium needs this option if it runs as root, as in a container. It opens only trusted pages.
+    // Chromium needs `--no-sandbox` if it runs as root, for example in a container. Tests and screenshots open only
+    // trusted pages.
     args: ["--no-sandbox", "--disable-gpu", ...QUIET],
     env: { ...process.env, LD_LIBRARY_PATH: `${FOLDER}/al2023/lib`, FONTCONFIG_PATH: `${FOLDER}/fonts` },
   });
@@ -48,7 +49,7 @@ export async function openBrowser(): Promise<Browser> {
 async function unpack(): Promise<void> {
   await mkdir(`${ROOT}/.build`, { recursive: true });
   const aside = await mkdtemp(`${ROOT}/.build/unpacking-`);
-  // A separate process, because the package changes LD_LIBRARY_PATH, which would affect workerd.
+  // Runs in a separate process, because the package changes LD_LIBRARY_PATH, which would affect workerd.
   const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: "nodejs24.x" };
   await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", UNPACK], { cwd: ROOT, env });
   await writeFile(`${aside}/fonts/fonts.conf`, FONTS);

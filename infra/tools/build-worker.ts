@@ -12,8 +12,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = "functions/index.ts";
 
 /**
- * Bundles the Worker, and resolves to the path of its entry. Unlike wrangler, it puts each module that is imported with
- * `import()` into a separate file, which a Worker loads when it is needed.
+ * Bundles the Worker, and resolves to the path of its entry. Unlike wrangler, puts each module that is imported with
+ * `import()` into a separate file. A Worker loads this file only when necessary.
  */
 export async function buildWorker(entry: string = ENTRY): Promise<string> {
   const folder = join(root, ".build", basename(entry, ".ts"));
@@ -37,7 +37,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   await mkdir(folder, { recursive: true });
   // The entry is written last, because a process that runs at the same time must not load an entry without its modules.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    // All files but the entry and its source map have a hash in their name.
+    // Every file except the entry and its source map has a hash in its name, so an existing file is up to date.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;
     const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);

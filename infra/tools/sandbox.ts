@@ -1,4 +1,4 @@
-/** `npm run sandbox`: runs a cluster with Lifeboat until it is interrupted. */
+/** `npm run sandbox`: runs a cluster with Lifeboat until Ctrl-C. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";

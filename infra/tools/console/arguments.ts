@@ -7,7 +7,6 @@ export const TEXTS = { type: "string", multiple: true } as const;
 export const FLAG = { type: "boolean", default: false } as const;
 export const HELP = { type: "boolean", default: false, short: "h" } as const;
 
-/** Parses flags and positional arguments. */
 export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });

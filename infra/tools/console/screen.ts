@@ -1,4 +1,4 @@
-/** The output of a tool. On a terminal, the last lines are redrawn; in a log, lines are only added. */
+/** The output of a tool. On a terminal, the last lines are redrawn. In a log, lines are only added. */
 
 export interface Screen {
   /** Whether the output is a terminal, whose lines can be redrawn. */

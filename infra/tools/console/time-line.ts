@@ -1,4 +1,4 @@
-/** Starts a clock. The tools print its seconds before each line. */
+/** Starts a clock. The tools print the elapsed seconds before each line. */
 export function startTimeLine() {
   const begin = performance.now();
   const milliseconds = () => performance.now() - begin;

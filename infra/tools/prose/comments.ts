@@ -1,5 +1,5 @@
 /**
- * A plugin of oxlint. It checks that comments and test titles are plain English, and that comments of exported
+ * A plugin of oxlint, which checks that comments and test titles are plain English, and that comments of exported
  * functions start with a verb.
  */
 import { problemsOf, startsWithVerb } from "./plain-english.ts";

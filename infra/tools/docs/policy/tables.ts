@@ -20,7 +20,7 @@ import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
 
 type Table = readonly (readonly string[])[];
 
-/** Renders a Markdown table. Its first row is the head. */
+/** Renders a Markdown table. The first row is the head. */
 export function renderTable([head = [], ...rows]: Table): string {
   const line = (row: readonly string[]) => `| ${head.map((_, at) => row[at] ?? "").join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
@@ -80,7 +80,7 @@ const LATER_WORDS = {
     "in progress while a migration is unfinished; otherwise the mark is removed, and the VM is shut down",
 } as const satisfies Record<LaterAnswer, string>;
 
-/** Renders what Lifeboat does for each eviction strategy. If both rows of a strategy are equal, they are merged. */
+/** Renders what Lifeboat does for each eviction strategy. Merges the two rows of a strategy if the rows are equal. */
 export function strategyTable(): string {
   const rows = EVICTION_STRATEGIES.flatMap((strategy) => {
     const [movable = [], pinned = []] = MOBILITIES.map((mobility) => cellsOf(strategy, mobility));
