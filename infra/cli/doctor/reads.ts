@@ -109,10 +109,7 @@ export function readsOf(connection: Connection, now: Date) {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
     }),
     relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
-    /**
-     * Lifeboat's Deployment in the cluster. The Deployment's pods also contain the relay. Undefined: Lifeboat is a
-     * Worker.
-     */
+    /** Lifeboat's Deployment in the cluster, including the relay. Undefined: Lifeboat is a Worker. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
     /** The address to which the relay delivers. */
@@ -131,10 +128,7 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/**
- * Merges the settings of KubeVirt and of the LifeboatConfiguration, as the Worker does. Uses defaults for settings that
- * cannot be read.
- */
+/** Merges the settings as the Worker does. Uses defaults for settings that cannot be read. */
 export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);

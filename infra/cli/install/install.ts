@@ -193,9 +193,7 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/**
- * Removes the server, which the Worker replaces. A later `lifeboat install` without flags would otherwise keep both.
- */
+/** Removes the server, which the Worker replaces. A later install without flags would otherwise keep both. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
