@@ -17,7 +17,8 @@ const MOST_CONNECTIONS = 1024;
 const MOST_STRANGERS = 192;
 /**
  * The maximum number of strangers at any time. New connections of an API server count as strangers, too, and a drain
- * opens hundreds of connections together. Above this limit, the server closes the oldest connection immediately.
+ * opens hundreds of connections together. Above this limit, the server immediately closes the oldest connection without
+ * a complete request.
  */
 const MOST_NEW_STRANGERS = 768;
 /**

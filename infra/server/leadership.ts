@@ -57,8 +57,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica counts from the time before its request. Other replicas count from their later reads of the Lease.
-    // The Lease therefore ends first for this replica.
+    // This replica counts from before its write. Other replicas count from their next read, which normally starts
+    // later. The Lease then ends first for this replica.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 
