@@ -73,7 +73,7 @@ export async function readEntry(file: string, cluster: string): Promise<WorkerEn
   };
 }
 
-/** Returns the URL without a trailing slash. */
+/** Returns the Worker's URL without a trailing slash. Throws unless the URL uses https and has no path of a cluster. */
 export function workerUrlOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== "https:") throw new InvalidArgumentError(MESSAGES.expectedHttps);
@@ -92,7 +92,10 @@ export function pemIn(file: string): string {
   throw new InvalidArgumentError(MESSAGES.expectedPem);
 }
 
-/** Returns a cluster name that the registry accepts. */
+/**
+ * Returns the given name of the cluster, otherwise the name of the context. Throws if the registry does not accept the
+ * name.
+ */
 export function clusterNameOf(said: string | undefined, context: string): string {
   const name = said ?? context;
   if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;
