@@ -6,10 +6,10 @@ import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 
 export interface ActorOptions {
-  /** The actor's client of the API server, which has the actor's identity. */
+  /** The client that the actor uses. Requests of the client have the actor's own identity. */
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Called with each error after which the actor retries. */
+  /** Called with each error that makes the actor retry. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -18,8 +18,8 @@ export interface Actor {
 }
 
 /**
- * Returns an actor that stops groups of actors one after another, usually controllers before the informers that they
- * read.
+ * Returns an actor that stops groups of actors one after another. Callers put controllers before the informers that the
+ * controllers read.
  */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {

@@ -1,6 +1,7 @@
 /**
- * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers. They attach a volume to each node
- * with a pod that uses the volume, and detach it some time after the last of these pods has ended.
+ * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers. The controller attaches a volume
+ * to each node with a pod that uses the volume. It detaches the volume some time after the last of these pods has
+ * ended.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -36,7 +37,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     indexes: { node: ({ spec }: VolumeAttachment) => [spec.nodeName] },
   });
   const informers = [claims, volumes, onNodes, attached];
-  /** The time at which the last pod stopped using each VolumeAttachment. */
+  /** The times at which VolumeAttachments became unused, by their UIDs. */
   const unusedSince = new Map<string, number>();
 
   const volumesOf = ({ metadata: { namespace }, spec }: Pod): readonly PersistentVolume[] =>
@@ -55,7 +56,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     await attacher.patch(volumeAttachments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  /** Detaches the volume if it is due. Otherwise returns the milliseconds until it is due. */
+  /** Detaches the volume if the detach time has come. Otherwise returns the milliseconds until then. */
   const detach = async ({ metadata: { name, uid } }: VolumeAttachment): Promise<number> => {
     const now = clock.now().getTime();
     const since = unusedSince.get(uid) ?? now;
@@ -100,7 +101,10 @@ function volumeOf({ spec }: VolumeAttachment): string {
   return spec.source.persistentVolumeName ?? "";
 }
 
-/** Returns a name that depends only on the volume and the node, so that there is only one VolumeAttachment. */
+/**
+ * Returns a name that depends only on the volume and the node. Each volume therefore has only one VolumeAttachment on a
+ * node.
+ */
 function nameOf(volume: string, node: string): string {
   return `csi-${createHash("sha256").update(`${volume}\0${node}`).digest("hex")}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A small client of any API server, which sends and returns plain JSON. (client-node's models turn timestamps into
- * dates in lists but not in watches.)
+ * A small client for any API server. The client sends and returns plain JSON, because client-node's models turn
+ * timestamps into dates in lists but not in watches.
  */
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";

@@ -30,7 +30,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or when the signal aborts. */
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -45,7 +45,10 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 export interface SteppedClock extends Clock {
-  /** Moves time forward, and fires each due timer in order at its own time. */
+  /**
+   * Moves the time forward from one due timer to the next. Each timer fires at the exact time for which the timer is
+   * set.
+   */
   advance(ms: number): void;
 }
 

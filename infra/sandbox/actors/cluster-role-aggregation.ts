@@ -1,4 +1,7 @@
-/** kube-controller-manager's cluster role aggregation: a role with an aggregationRule gets the rules of all roles it selects. */
+/**
+ * kube-controller-manager's cluster role aggregation. A role with an aggregationRule gets the rules of all roles that
+ * the aggregationRule selects.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

@@ -1,6 +1,6 @@
 /**
- * Conditions of a status. A status has one condition of each type. Its transition time changes only if the condition's
- * status changes.
+ * Conditions of a status. A status has one condition of each type. A condition's transition time changes only if the
+ * condition changes between True, False and Unknown.
  */
 export interface Condition {
   type: string;

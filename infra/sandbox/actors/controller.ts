@@ -1,13 +1,13 @@
 /**
- * The loop of every controller. It turns changes into keys, reconciles each key with one worker at a time, and retries
- * failures.
+ * The loop of every controller. The loop determines the keys that a change affects, and reconciles each key with one
+ * worker at a time. It retries failed keys.
  */
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-/** When to reconcile again if the object does not change earlier. */
+/** The milliseconds until the next reconcile, if the object does not change earlier. */
 export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
@@ -24,7 +24,7 @@ export interface ControllerOptions {
 
 export interface Controller {
   enqueue(key: string, afterMs?: number): void;
-  /** Reconciles the key of every object in the informer's cache, and of every change. */
+  /** Reconciles the keys of every object in the informer's cache, and later the keys of every changed object. */
   watch<T extends KubeObject>(informer: Informer<T>, keysOf: (object: T) => readonly string[]): void;
   stop(): Promise<void>;
 }

@@ -46,9 +46,9 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Pods whose eviction was granted, whose deletion is expected, and which still exist. */
+  /** Pods that still exist, and whose eviction was granted at most two minutes ago. */
   readonly disruptedPods: Record<string, string>;
-  /** Pods whose eviction was granted, and which should be deleted by now but still exist. */
+  /** Pods that still exist, and whose eviction was granted more than two minutes ago. */
   readonly overdue: readonly Pod[];
   /** When the first pod of `disruptedPods` becomes overdue. */
   readonly recheckAt?: number;

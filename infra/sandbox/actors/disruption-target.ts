@@ -1,4 +1,6 @@
-/** The DisruptionTarget condition. A component of Kubernetes sets it on a pod that it is about to delete. */
+/**
+ * The DisruptionTarget condition. Kubernetes' components set the condition on a pod before they delete or end the pod.
+ */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";
@@ -37,7 +39,7 @@ export async function markDisruptionTarget(
   await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Returns whether the pod already has the identical condition. */
+/** Returns whether the pod already has the condition with this reason and message. */
 export function isMarked(pod: Pod, { reason, message }: Disruption): boolean {
   const there = findCondition(pod.status?.conditions, DISRUPTION_TARGET);
   return there?.status === "True" && there.reason === reason && there.message === message;

@@ -16,7 +16,9 @@ import { keyOf, podDisruptionBudgets, pods, type Pod, type PodDisruptionBudget }
 import { scaleOf, UncountableError } from "./scale.ts";
 
 export interface DisruptionOptions extends ActorOptions {
-  /** A client with kube-controller-manager's account. All its controllers read with this account. */
+  /**
+   * A client with kube-controller-manager's account. All controllers of kube-controller-manager read with this account.
+   */
   readonly reader: KubeClient;
 }
 

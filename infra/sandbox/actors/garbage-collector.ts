@@ -39,8 +39,9 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   /**
-   * Returns whether the owner is there, waiting or gone. If the graph does not contain the owner, reads it from the API
-   * server, because the graph may lag behind.
+   * Returns `there` for an existing owner, `waiting` for an owner that waits for this dependent's deletion, and `gone`
+   * for a missing owner. If the graph does not contain the owner, reads the owner from the API server, because the
+   * graph may lag behind.
    */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;
@@ -92,7 +93,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   const controller = startController({ name: "garbage-collector", reconcile, ...options });
-  // Reconciles the changed object, its dependents, and the owners that wait for the object's deletion.
+  // Reconciles the changed object, its dependents and its owners. An owner may wait for the object's deletion.
   graph.onChange(({ metadata }) => {
     controller.enqueue(metadata.uid);
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);

@@ -1,6 +1,6 @@
 /**
- * A cache of one kind. It lists once, then watches, and continues after broken watches, restarts of the server and
- * expired resourceVersions.
+ * A cache of one kind. The informer lists the objects once, and then watches them. It continues after broken watches,
+ * restarts of the server and expired resourceVersions.
  */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";

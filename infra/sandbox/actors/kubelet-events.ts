@@ -1,6 +1,6 @@
 /**
- * The Events that a kubelet writes about its node's pods. Its client drops some of them, like client-go's
- * `EventSourceObjectSpamFilter`.
+ * The Events that a kubelet writes about its node's pods. The kubelet's client drops some Events, as client-go's
+ * `EventSourceObjectSpamFilter` does.
  */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";
@@ -19,8 +19,8 @@ interface Allowance {
 }
 
 /**
- * How many more Events may be written about each object. All kubelets of a sandbox share this map, because they share
- * one clock.
+ * The number of Events that a kubelet may still write about each object. The outer key is the clock that all kubelets
+ * of a sandbox share.
  */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 
@@ -60,7 +60,10 @@ export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<v
   for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, name);
 }
 
-/** Records the image of each volume and container, as a kubelet does several times while the pod starts. */
+/**
+ * Records the image of the pod's first image volume until the burst of Events is used up. A real kubelet also records
+ * images many times while the pod starts.
+ */
 export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
   const [reference] = imagesOf(pod);
   if (reference === undefined) return;

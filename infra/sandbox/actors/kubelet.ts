@@ -1,4 +1,4 @@
-/** The kubelets of all nodes, in one process. Each write has the identity of its node. */
+/** The kubelets of all nodes, in one process. Each kubelet writes with the identity of its node. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -62,8 +62,8 @@ export function startKubelets(options: KubeletOptions): Actor {
   };
 
   /**
-   * Reports that the containers have stopped. A real kubelet would restart them unless the pod's `restartPolicy` is
-   * Never.
+   * Stops the containers of a pod whose liveness probe fails. A real kubelet would then restart the containers, unless
+   * the pod's `restartPolicy` is Never.
    */
   const stopContainers = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
     await tellContainers(recorderOf(kubelet, pod), pod);
@@ -75,8 +75,8 @@ export function startKubelets(options: KubeletOptions): Actor {
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
   /**
-   * Returns whether the pod's Ready condition is wrong: readiness has changed, or the node controller set the condition
-   * to False while this kubelet was silent.
+   * Returns whether the pod's Ready condition is wrong. Either the pod's readiness has changed, or the node controller
+   * set the condition to False while this kubelet was silent.
    */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
     runtime.isRunning(metadata.uid) && isTrue(status?.conditions, "Ready") !== runtime.isReady(metadata.uid);

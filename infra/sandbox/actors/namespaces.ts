@@ -15,7 +15,9 @@ const FINALIZER = "kubernetes";
 const RETRY_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {
-  /** A client with kube-controller-manager's account. All its controllers read with this account. */
+  /**
+   * A client with kube-controller-manager's account. All controllers of kube-controller-manager read with this account.
+   */
   readonly reader: KubeClient;
 }
 

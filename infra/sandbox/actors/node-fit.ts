@@ -1,4 +1,4 @@
-/** Whether a pod fits a node. Each row is a possible obstacle, in kube-scheduler's order and words. */
+/** Determines whether a pod fits a node. The filters find the obstacles, in kube-scheduler's order and words. */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
 import { whatIsNear } from "./pod-affinity.ts";
@@ -11,7 +11,7 @@ type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-/** Returns why the pod cannot run on this node. Returns undefined if it can. */
+/** Returns why the pod cannot run on this node. Returns undefined if the pod fits the node. */
 type Filter = (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
 
 const UNSCHEDULABLE: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };

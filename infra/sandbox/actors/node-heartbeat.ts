@@ -1,4 +1,4 @@
-/** Repeatedly updates the status of the nodes and renews their Leases, as their kubelets do. */
+/** Repeatedly updates the status and the Lease of each node, as the node's kubelet does. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { microTimestamp, timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";

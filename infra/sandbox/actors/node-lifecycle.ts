@@ -81,8 +81,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // The patch replaces the list of taints. It tests the resourceVersion, because otherwise it could remove the taints
-    // of another writer.
+    // The patch replaces the list of taints. It tests the resourceVersion, because it must not remove taints that
+    // another writer has added.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

@@ -1,6 +1,6 @@
 /**
- * Scores the nodes that a pod fits. Each row is a plugin of kube-scheduler's default profile, with its weight.
- * ImageLocality is left out, because the sandbox's nodes have no images.
+ * Scores the nodes that a pod fits. Each scoring plugin is in kube-scheduler's default profile, and has the weight from
+ * this profile. ImageLocality is left out, because the sandbox's nodes have no images.
  */
 import { matchesTerm, tolerates, type Taint } from "./node-fit.ts";
 import { attractionOf } from "./pod-affinity.ts";
@@ -24,7 +24,7 @@ interface Scored {
   readonly scoring: Scoring;
   /**
    * Returns a random number between 0 and 1, which chooses among candidates with equal scores. If absent, the candidate
-   * with the fewest pods wins, and then the first by name.
+   * with the fewest pods wins. Among candidates with equally many pods, the first by name wins.
    */
   readonly lots?: Lots | undefined;
 }
@@ -32,7 +32,7 @@ interface Scored {
 export type Lots = () => number;
 
 /**
- * Returns a random number generator that repeats its numbers for the same seed. Upstream: the constants of Numerical
+ * Returns a random number generator that repeats its numbers for the same seed. The constants are from Numerical
  * Recipes.
  */
 export function seededLots(seed: number): Lots {
@@ -70,8 +70,8 @@ const PLUGINS: Readonly<Record<string, Plugin>> = {
 };
 
 /**
- * Returns the candidate with the best score. Chooses at random between candidates of the same score, as kube-scheduler
- * does.
+ * Returns the candidate with the best score. Among candidates with equal scores, `lots` decides in place of
+ * kube-scheduler's random choice.
  */
 export function bestOf(scored: Scored): Candidate | undefined {
   const totals = scored.candidates.map(() => 0);
@@ -156,12 +156,12 @@ function countedUnitsOf(pod: Pod, resource: Measured): number {
 
 interface Share {
   readonly taken: number;
-  /** The share of the resource that the pod itself requests. */
+  /** The amount of the resource that the pod itself requests. */
   readonly own: number;
   readonly all: number;
 }
 
-/** Returns the shares of the node's CPU and memory that are requested, including the requests of the pod. */
+/** Returns how much of the node's CPU and memory is requested, including the requests of the pod. */
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));

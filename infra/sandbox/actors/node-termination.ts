@@ -38,8 +38,8 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const isForced = ({ spec, metadata }: Pod): boolean => {
-    // A terminating pod is deleted again only if it would outlast the node. Another deletion can only shorten the grace
-    // period.
+    // A terminating pod is deleted again only if it would outlast the node. The second deletion can only shorten the
+    // grace period.
     if (metadata.deletionTimestamp !== undefined) return Date.parse(metadata.deletionTimestamp) > endsAt.getTime();
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };

@@ -62,8 +62,8 @@ interface Place {
 }
 
 /**
- * Returns whether the node meets the required affinity terms. If no pod matches, the pod may match its own terms on any
- * node with the topology labels.
+ * Returns whether the node meets the required affinity terms. If the terms match no other pod, a pod that matches its
+ * own terms may run on any node with the topology labels.
  */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
@@ -76,8 +76,8 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node: the preferences of the pod, and those of the pods in the node's topology
- * domain. A required term of a pod in the domain has weight 1, which is kube-scheduler's default
+ * Returns the affinity score of a node. Sums the pod's preferred terms, and the terms with which pods in the node's
+ * topology domain select the pod. A required term of a pod in the domain has weight 1, kube-scheduler's default
  * `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {

@@ -1,4 +1,4 @@
-/** The status that a kubelet reports for a running pod and for one that has ended. */
+/** The status that a kubelet reports for a running pod and for an ended pod. */
 import { createHash } from "node:crypto";
 import { withCondition, type Condition } from "./conditions.ts";
 import type { Pod } from "./resources.ts";
@@ -35,7 +35,7 @@ export function running(pod: Pod, now: string, isReady = true): PodStatus {
   };
 }
 
-/** Returns the status of an ended pod. Returns undefined if the pod has that status already. */
+/** Returns the status of a pod whose containers have ended. Returns undefined if the pod already has a final phase. */
 export function ended(pod: Pod, exitCode: number, now: string): PodStatus | undefined {
   if (isFinished(pod)) return undefined;
   const reason = exitCode === 0 ? "Completed" : "Error";
@@ -79,7 +79,7 @@ function conditionsOf(pod: Pod, wanted: Record<string, boolean>, now: string, re
   );
 }
 
-/** Returns an address that depends only on the seed. */
+/** Returns an address that depends only on the given identity. */
 export function podAddress(identity: string): string {
   const [a = 0, b = 0, c = 0] = createHash("sha256").update(identity).digest();
   return `10.${a}.${b}.${(c % 254) + 1}`;

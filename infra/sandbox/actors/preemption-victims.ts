@@ -35,8 +35,8 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Keeps each pod that still fits beside the preempting pod. Pods whose preemption violates a budget are tried first,
-  // and in both groups the most important pods first.
+  // Keeps each pod that still fits beside the preempting pod. Tries pods whose preemption violates a budget first.
+  // Within both groups, tries more important pods first.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -94,7 +94,7 @@ function startOf({ status, metadata }: Pod): number {
 
 /**
  * Returns the pods whose preemption violates a budget. Each pod uses one allowed disruption of every budget that
- * selects the pod. Pods after the last allowed disruption violate the budget.
+ * selects the pod. If a budget has no allowed disruption left, the preemption of the next pod violates the budget.
  */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));

@@ -22,7 +22,7 @@ export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
   readonly storage: () => Storage;
-  /** Returns the pods on a node whose requests are counted when `pod` looks for a node. */
+  /** Returns the pods that take room from `pod` on a node. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
   /** Returns all waiting pods of the pod's group. Returns undefined if the pod has no group. */
@@ -49,12 +49,12 @@ export interface Preemption {
 }
 
 /**
- * The rate limit of kube-scheduler's client, which alone delays retries of a refused preemption. The sandbox does not
- * limit bindings, so that thousands of pods start quickly.
+ * The rate limit of kube-scheduler's client. The scheduler retries a refused preemption at once, and only this limit
+ * delays the retry. The sandbox does not limit bindings, so that thousands of pods start quickly.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
-/** Upstream's node name for the preemption of a group. */
+/** The node name that upstream uses in the preemption of a group. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {
@@ -90,7 +90,10 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node: best.node };
   };
 
-  /** Preempts for all pods of the group at once, if there are at least two. The pods are then bound one by one. */
+  /**
+   * Preempts for all pods of the group at once. A group of one pod may not preempt. The scheduler later binds the pods
+   * one by one.
+   */
   const attemptOf = (group: readonly Pod[], { metadata }: Pod): Attempt => {
     if (group.length < 2) return notEligible("as a group of one pod");
     const storage = options.storage();
@@ -122,8 +125,8 @@ export function createPreemption(options: PreemptionOptions): Preemption {
       findCondition(status?.conditions, DISRUPTION_TARGET)?.reason === "PreemptionByScheduler");
 
   /**
-   * Deletes all victims except the last in parallel, and then the last. The first error cancels the remaining
-   * deletions. Afterwards the scheduler at once tries the pod again.
+   * Deletes all victims except the last in parallel, and then deletes the last victim. The first error cancels the
+   * remaining deletions. The scheduler then tries the pod again at once.
    */
   const preempt = async (
     preemptors: readonly Pod[],
@@ -150,7 +153,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     if (!stopped.signal.aborted) preemptors.forEach(options.activate);
   };
 
-  /** Removes the nomination of lower-priority pods to this node. */
+  /** Removes the nominations of pods with lower priority to this node. */
   const releaseOthers = async (pod: Pod, node: string): Promise<void> => {
     const others = options.nominatedTo(node).filter((other) => priorityOf(other) < priorityOf(pod));
     const body = { status: { nominatedNodeName: null } };

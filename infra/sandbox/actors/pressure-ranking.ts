@@ -18,8 +18,9 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * Ranks pods in the order of their eviction. For memory: pods above their request, then lower priority, then the
- * largest excess. For disk: pods without a disk request, then lower priority. For process IDs: lower priority.
+ * Ranks pods in the order of their eviction. Under memory pressure, pods above their request come first, then pods of
+ * lower priority, then pods with the largest excess over their request. Under disk pressure, pods without a disk
+ * request come first, then pods of lower priority. If process IDs are scarce, pods of lower priority come first.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => {

@@ -90,7 +90,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
 
   /**
    * Returns the milliseconds until the kubelet may evict a pod. After an eviction under disk pressure, the kubelet
-   * remeasures the disk.
+   * first measures the disk again.
    */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;

@@ -12,7 +12,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** The time in milliseconds at which the next request is due without a burst. */
+  /** The time in milliseconds at which the next request would be due if no bursts were allowed. */
   let evenly = 0;
   return {
     async take() {

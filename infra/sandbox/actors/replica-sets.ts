@@ -40,7 +40,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   };
 
   /**
-   * Creates missing pods. If an admission plugin refuses a pod, for example for a quota, returns the condition
+   * Creates missing pods. If an admission plugin refuses a pod, for example because of a quota, returns the condition
    * `ReplicaFailure`.
    */
   const createMissing = async (set: ReplicaSet, count: number) => {

@@ -11,8 +11,8 @@ const DEFAULT_POD_LIMIT = 110;
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
 /**
- * Returns how much of a resource a pod requests at most at one time. Init containers run one after another, and
- * sidecars run together with later containers.
+ * Returns the largest amount of a resource that the pod requests at one time. Init containers run one after another.
+ * Sidecars run together with all later containers.
  */
 export function requestOf(pod: Pod, resource: Measured): number {
   let known = sums.get(pod);

@@ -9,7 +9,7 @@ import type { RawRequest, Transport } from "./transport.ts";
 
 export interface RetryOptions {
   readonly clock: Clock;
-  /** Aborts a request or the pause before a retry, which then throws an error. */
+  /** Aborts a request, or the pause before a retry. The aborted call throws an error. */
   readonly signal: AbortSignal;
   /** Waits for the client's rate limit before each request and each retry. */
   readonly before?: () => Promise<void>;
@@ -18,8 +18,8 @@ export interface RetryOptions {
 export const RETRIES = 10;
 
 /**
- * Repeats refused requests after the time in `Retry-After`. Does not repeat watches, because the informer of a refused
- * watch lists again.
+ * Repeats refused requests after the time in `Retry-After`. Does not repeat a refused watch, because the informer lists
+ * again instead.
  */
 export function withRetryAfter(transport: Transport, { clock, signal, before }: RetryOptions): Transport {
   const attempt = async (request: RawRequest): Promise<IncomingMessage> => {

@@ -10,9 +10,9 @@ export interface ContainerRuntime {
    */
   isReady(podUid: string): boolean;
   setReady(podUid: string, isReady: boolean): void;
-  /** Returns the UID of the pod with this key (`namespace/name`) that started last. */
+  /** Returns the UID of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
-  /** Returns the UID of the pod that started last. */
+  /** Returns the UID that belongs to the last started of these pods. */
   startedLast(podUids: readonly string[]): string | undefined;
   /** Sends SIGTERM. The processes end after `terminationMs`, and at the latest after the grace period. */
   terminate(podUid: string, graceMs: number): void;
@@ -56,8 +56,8 @@ interface Process {
 }
 
 /**
- * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/), which reports
- * its own readiness.
+ * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/). The readiness of
+ * such a process must be set with `setReady`.
  */
 export function createContainerRuntime(
   clock: Clock,

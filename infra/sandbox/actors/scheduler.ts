@@ -50,8 +50,8 @@ export function startScheduler(options: SchedulerOptions): Actor {
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
   /**
-   * Returns the pods whose requests count on a node: the node's pods, and pods nominated to the node with at least the
-   * pod's priority.
+   * Returns the pods that take room from `pod` on a node: the node's own pods, and nominated pods of the same or a
+   * higher priority.
    */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);

@@ -1,7 +1,8 @@
 /**
- * kube-controller-manager's taint manager. It deletes a pod that does not, or no longer, tolerate a NoExecute taint of
- * its node. Upstream: kubernetes 1.36 `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`,
- * `addConditionAndDeletePod`), `timed_workers.go`.
+ * kube-controller-manager's taint manager. It deletes pods that do not tolerate a NoExecute taint of their node. A pod
+ * with `tolerationSeconds` is deleted after this time. Upstream: kubernetes 1.36
+ * `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`, `addConditionAndDeletePod`),
+ * `timed_workers.go`.
  */
 import type { Actor } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -27,8 +28,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const { clock, caches } = options;
   const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
   /**
-   * Planned and running deletions. The value stops the timer of a planned deletion, and is undefined if there is no
-   * timer.
+   * Planned and running deletions, by the pod's key. The value of a planned deletion is a function that stops the
+   * timer. The value of a running deletion is undefined.
    */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();

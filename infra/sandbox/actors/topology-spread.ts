@@ -1,4 +1,7 @@
-/** Topology spread constraints. With DoNotSchedule they forbid nodes, with ScheduleAnyway they score nodes. */
+/**
+ * Topology spread constraints. A constraint with DoNotSchedule forbids nodes. A constraint with ScheduleAnyway scores
+ * nodes.
+ */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 
@@ -9,7 +12,7 @@ export interface Placed {
   readonly node: Node;
 }
 
-/** Returns whether the node is allowed by the pod's node affinity and tolerations. */
+/** Checks whether the pod's node affinity or its tolerations allow a node. */
 export interface Admits {
   readonly byAffinity: (node: Node) => boolean;
   readonly byTaints: (node: Node) => boolean;
@@ -17,7 +20,10 @@ export interface Admits {
 
 const labelsOf = ({ metadata }: Node): Labels => metadata.labels ?? {};
 
-/** Returns why a constraint forbids the node, in kube-scheduler's words. Returns undefined if none forbids the node. */
+/**
+ * Returns why a constraint forbids the node, in kube-scheduler's words. Returns undefined if no constraint forbids the
+ * node.
+ */
 export function whatIsUneven(
   pod: Pod,
   node: Node,
@@ -69,8 +75,8 @@ const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
 ];
 
 /**
- * Returns a score for each node with the topology labels: the more similar pods in the node's domains, the higher.
- * Returns undefined if no constraint scores nodes.
+ * Returns a score for each node with the topology labels. A node with more similar pods in its domains gets a higher
+ * score. Returns undefined if no constraint scores nodes.
  */
 export function crowdingOf(
   pod: Pod,

@@ -1,6 +1,6 @@
 /**
  * Sends requests to one API server over one pool of connections. client-node reads the kubeconfig and supplies
- * credentials, but its own transport opens a new pool for every request.
+ * credentials. client-node's own transport would open a new pool for every request.
  */
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
@@ -33,7 +33,7 @@ class StaleConnectionError extends Error {
 }
 
 export interface Transport {
-  /** Sends a request. If there is a signal, the answer is a stream that ends when the signal aborts. */
+  /** Sends a request. With `signal`, the answer is a stream that ends when the signal aborts. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }

@@ -68,7 +68,7 @@ function subjectErrors({ username, groups }: User): readonly FieldError[] {
   return invalidIf(nobody, "spec.user", "", "at least one of user or group must be specified");
 }
 
-/** Returns the errors of a LocalSubjectAccessReview that names another namespace. */
+/** Checks that a LocalSubjectAccessReview asks about the namespace in its own metadata. */
 function placeErrors(place: string, resource: unknown): readonly FieldError[] {
   const namespace = stringAt(resource, "namespace");
   const elsewhere = place !== "" && namespace !== place;

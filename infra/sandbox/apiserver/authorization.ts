@@ -21,7 +21,9 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** The binding that allows the request. For a refused request, the text about bindings to missing roles. */
+  /**
+   * A text that names the binding that allows the request, or the bindings to missing roles if the request is refused.
+   */
   readonly reason: string;
 }
 
@@ -128,7 +130,7 @@ function matchesPath(urls: readonly string[], path: string): boolean {
   return urls.some((url) => (url.endsWith("*") ? path.startsWith(url.slice(0, -1)) : url === path));
 }
 
-/** Refuses a request. `reason`: text about bindings to missing roles, which the real server appends. */
+/** Refuses a request. Appends `reason`, the text about bindings to missing roles, as the real server does. */
 export function refuse(user: User, attributes: Attributes, reason = ""): never {
   const suffix = reason === "" ? "" : `: ${reason}`;
   if (!attributes.isResource) {

@@ -1,6 +1,6 @@
 /**
- * Runs work after a request is answered, as the real server's controllers do. Prints the work's errors, which no answer
- * can report.
+ * Lets work continue after the request is answered, as the real server's controllers do. Prints errors of the work,
+ * because no answer can report these errors.
  */
 export function inBackground(work: Promise<unknown>): void {
   work.catch((error: unknown) => console.error(error));

@@ -27,7 +27,10 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
-  /** Counts, for each webhook with the failurePolicy Ignore, the failed calls after which the request continued. */
+  /**
+   * The number of failed calls of each webhook with failurePolicy Ignore. The request continued after each of these
+   * calls.
+   */
   readonly failedOpen: Map<string, number>;
   readonly network: PodNetwork;
   /** Groups and versions that another server serves. */
@@ -72,7 +75,7 @@ export interface ListMeta {
 export interface WatchSink {
   /** Whether the client must read earlier events before the server sends more. */
   readonly isFull: boolean;
-  /** Rings when the client has read events or disconnected. */
+  /** Wakes the watch when the client has read events or has disconnected. */
   readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
   /** Sends a BOOKMARK event, or an ERROR event with a Status. */

@@ -52,11 +52,11 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** Whether the object is removed. If false, it waits for its grace period or its finalizers. */
+  /** Whether the object is removed. If false, the object waits for its grace period or its finalizers. */
   readonly gone: boolean;
 }
 
-/** Deletes an object for a client: admission plugins and webhooks may refuse. */
+/** Deletes an object as a client requests. Admission plugins and webhooks may refuse the deletion. */
 async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
@@ -84,7 +84,8 @@ async function deleteObject(
       });
     }
     const deletion = remove(state, kind, { stored, options });
-    if (deletion !== undefined) return deletion; // otherwise it changed during admission: read again
+    // If the object changed during admission, the loop reads the object again.
+    if (deletion !== undefined) return deletion;
   }
 }
 
@@ -102,7 +103,10 @@ interface Removal {
   readonly options: DeleteOptions & { readonly isDryRun?: boolean };
 }
 
-/** Removes an object. Returns undefined if the object has changed since `stored`. */
+/**
+ * Marks an object as terminating, and removes the object if neither finalizers nor a grace period keep it. Returns
+ * undefined if the object has changed since `stored`.
+ */
 export function remove(state: ServerState, kind: ResourceKind, { stored, options }: Removal): Deletion | undefined {
   const collection = collectionOf(state, kind);
   const before = parse(stored);
@@ -139,8 +143,8 @@ function isPod(kind: ResourceKind): boolean {
 }
 
 /**
- * Returns the grace period in seconds. Only a pod on a node has a grace period, after which the kubelet deletes the pod
- * with a grace period of 0.
+ * Returns the grace period in seconds. Only a pod on a node has a grace period. The kubelet ends the pod within this
+ * period, and then deletes the pod with a grace period of 0.
  */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
@@ -169,8 +173,8 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
 }
 
 /**
- * Marks the object as terminating, and returns it. Returns undefined if it already terminates and the request does not
- * shorten its grace period.
+ * Returns a copy of the object that is marked as terminating. Returns undefined if the object already terminates and
+ * the request does not shorten the grace period.
  */
 function mark(
   state: ServerState,
@@ -192,8 +196,8 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shortened grace period starts at the first request. If that period has already ended, the pod gets at most 1
-    // s.
+    // The shortened grace period starts at the first request. If the shortened period is already over, the pod gets at
+    // most 1 s.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;

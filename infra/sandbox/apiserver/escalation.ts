@@ -24,8 +24,8 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
 }
 
 /**
- * Returns whether the user may grant any permission: with the verb `escalate` on the role itself, or with `bind` for a
- * binding to the role.
+ * Returns whether the user may grant permissions that the user does not have. The user needs the verb `escalate` on the
+ * role, or the verb `bind` for a binding to the role.
  */
 function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bind", role: KubeObject): boolean {
   const { name = "", namespace = "" } = role.metadata;

@@ -80,7 +80,7 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
 }
 
 /**
- * Returns whether an unready pod may be evicted without using a disruption: the budget has enough healthy pods, or its
+ * Returns whether the eviction of an unready pod uses no allowed disruption: the budget has enough healthy pods, or its
  * unhealthyPodEvictionPolicy permits the eviction.
  */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {

@@ -1,19 +1,19 @@
-/** Sets of an object's fields, for server-side apply. The rules are those of sigs.k8s.io/structured-merge-diff. */
+/** Sets of an object's fields, for server-side apply. The rules are from sigs.k8s.io/structured-merge-diff. */
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
 /** Describes which lists and maps of a kind consist of separately owned fields. */
 export interface FieldSchema {
   /**
-   * The keys that identify an item, by the path of the list. A list with no keys identifies items by their values, and
-   * a list without an entry is atomic (one field).
+   * Maps the path of a list to the keys that identify an item. With no keys, the item's value identifies the item. A
+   * list without an entry in this map is atomic: the whole list is one field.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of atomic maps: each is one field. */
+  /** Paths of atomic maps. Each atomic map is one field. */
   readonly atomicMaps: readonly string[];
 }
 
-/** A set of fields. Each is a path of FieldsV1 elements (`f:name`, `k:{…}`, `v:…`), joined by newlines. */
+/** A set of fields. Each field is a path of FieldsV1 elements (`f:name`, `k:{…}`, `v:…`), joined by newlines. */
 export type FieldSet = Set<string>;
 
 export function minus(a: FieldSet, b: ReadonlySet<string>): FieldSet {

@@ -47,7 +47,8 @@ export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
   const entries = entriesBefore(kind, object, write);
-  if (previous !== undefined && entries.length === 0) return; // reset until the next apply
+  // A client has reset managedFields. The next apply records owners again.
+  if (previous !== undefined && entries.length === 0) return;
   const own = entries.find((entry) => isSame(entry, writer));
   const others = entries.filter((entry) => entry !== own);
   if (applied?.force === false) refuseConflicts(others, changed);
@@ -144,7 +145,7 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/** Returns the object without managedFields. For a missing object, returns the maps that no manager owns. */
+/** Returns the object without managedFields. If the object does not exist, returns only maps that no manager owns. */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

@@ -67,7 +67,10 @@ export function readDryRun(kind: string, values: readonly string[]): boolean {
   return values.length > 0;
 }
 
-/** Returns the options in an AdmissionReview. For a patch, they are UpdateOptions. */
+/**
+ * Returns a function that turns an object into the subject of an AdmissionReview. An update or patch has UpdateOptions,
+ * and a creation has CreateOptions.
+ */
 export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean, oldObject?: KubeObject) {
   const given = [...query].filter(
     ([name, value]) => ["fieldManager", "fieldValidation"].includes(name) && value !== "",

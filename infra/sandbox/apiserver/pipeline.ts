@@ -52,13 +52,13 @@ async function suffer(effects: readonly Effect[], ctx: RequestContext, response:
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
-    // The client has disconnected, so the request must not be performed.
+    // The connection is broken, so the request must not be performed.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }
 }
 
 /**
- * Injects the faults of the answer: the connection breaks before the answer, in the middle of it, or between events of
+ * Injects the faults that break the connection before the answer, in the middle of the answer, or between the events of
  * a watch.
  */
 function spoil(effects: readonly Effect[], response: ServerResponse): void {
@@ -141,7 +141,6 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
   }
 }
 
-/** Returns the renderer for objects of the requested kind. */
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;

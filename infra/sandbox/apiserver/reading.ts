@@ -25,7 +25,10 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /** The labels and fields (`label=value`) of every selected object, for a lookup in the store's index. */
+  /**
+   * The labels and fields (`label=value`) that every selected object has. The store can look up these entries in its
+   * index.
+   */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }

@@ -90,7 +90,7 @@ function collectionVerb(verb: string, name: string, query: URLSearchParams): str
 }
 
 /**
- * Returns the object name that a field selector demands. A list with this selector is authorized like a request for one
+ * Returns the object name that a field selector demands. A list with this selector needs only the permission for this
  * object.
  */
 function nameFromSelector(query: URLSearchParams): string {
@@ -98,6 +98,7 @@ function nameFromSelector(query: URLSearchParams): string {
     const requirements = parseFieldSelector(query.get("fieldSelector") ?? "");
     return requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value ?? "";
   } catch {
-    return ""; // malformed: the handler reports it after authorization
+    // The handler reports a malformed selector after authorization.
+    return "";
   }
 }

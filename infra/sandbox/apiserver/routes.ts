@@ -74,7 +74,9 @@ function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-/** Paths that the real server forwards to a kubelet or an aggregated server. They do not exist here. */
+/**
+ * Paths that the real server forwards to a kubelet or an aggregated server. This server does not implement these paths.
+ */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
   nodes: ["proxy"],

@@ -1,4 +1,4 @@
-/** Tokens of Secrets. A token is valid as long as its Secret contains it. */
+/** Tokens of Secrets. A token is valid while its Secret contains the token. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type ServerState, timestamp } from "./context.ts";
 import { recordAt, viewAs } from "./objects.ts";

@@ -106,7 +106,6 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   });
 }
 
-/** Creates the state of a server that has received no request. */
 function createState(options: Omit<ApiServerOptions, "authority" | "port">): ServerState {
   const {
     tokens,

@@ -118,8 +118,8 @@ export class Collection {
   }
 
   /**
-   * Lists objects by key, starting at the key `from`. May read only the objects with the rarest of `entries`
-   * (label=value).
+   * Lists objects by key, starting at the key `from`. If `entries` (`label=value`) has a rare entry, lists only the
+   * objects with this entry. The caller must filter the list.
    */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
@@ -128,7 +128,7 @@ export class Collection {
   #candidates(namespace: string, entries: readonly string[], from: string): readonly string[] {
     const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
     const [rarest] = sets.toSorted((a, b) => a.size - b.size);
-    // If many objects have the label, checking every key is faster than sorting the keys of these objects.
+    // If many objects have the rarest entry, checking every key is faster than sorting the keys of these objects.
     if (rarest !== undefined && rarest.size * SELECTIVE < this.#keys.length) {
       const keys = namespace === "" ? [...rarest] : [...rarest].filter((key) => key.startsWith(`${namespace}/`));
       return keys.filter((key) => key >= from).toSorted();
@@ -187,7 +187,7 @@ export function parse(stored: StoredObject): KubeObject {
 
 const trees = new WeakMap<StoredObject, KubeObject>();
 
-/** Returns the parsed object. The object is parsed only once, and callers share the result and must not change it. */
+/** Returns the parsed object, which is parsed only once. Callers share the result, so they must not change it. */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);
   if (tree === undefined) {

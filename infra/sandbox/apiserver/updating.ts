@@ -64,7 +64,6 @@ async function replaceWith(ctx: ResourceContext, options: WriteOptions): Promise
   };
 }
 
-/** Checks that the object's name is the name in the URL. */
 export function checkName({ info: { name } }: ResourceContext, { metadata }: KubeObject): void {
   const missing = `the name of the object (${name} based on URL) was undeterminable: name must be provided`;
   if (!metadata.name) badRequest(missing);
@@ -95,7 +94,8 @@ export async function modifyObject(
     if (isDeepStrictEqual(object, previous)) return stored;
     if (modification.dryRun) return object;
     const written = isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
-    if (written !== undefined) return written; // otherwise another request was faster: read again
+    // If another request was faster, the loop reads the object again.
+    if (written !== undefined) return written;
   }
 }
 

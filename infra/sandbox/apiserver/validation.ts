@@ -36,7 +36,6 @@ function problemsOf(rule: Rule, value: string): readonly string[] {
   return new RegExp(`^(?:${rule.form})$`).test(value) ? tooLong : [...tooLong, messageOf(rule)];
 }
 
-/** Returns what is wrong with a label value. */
 export function labelValueProblems(value: string): readonly string[] {
   return problemsOf(labelValue, value);
 }
@@ -161,7 +160,8 @@ function changeErrors(meta: ObjectMeta, old: ObjectMeta): readonly FieldError[] 
   const changed = IMMUTABLE.filter((field) => now[field] !== before[field]);
   const errors = changed.flatMap((field) => {
     const error = invalidValue(`metadata.${field}`, now[field], "field is immutable");
-    return field === "uid" ? [error, error] : [error]; // the real server also checks it twice
+    // The real server also reports a changed UID twice.
+    return field === "uid" ? [error, error] : [error];
   });
   return [...errors, ...newFinalizers(meta, old)];
 }

@@ -52,7 +52,7 @@ function includes(list: readonly string[] | undefined, value: string): boolean {
 
 /**
  * Returns whether a pattern such as `pods`, `pods/eviction` or `pods/*` matches. `*` matches all resources without
- * subresources, and `* /*` matches everything.
+ * subresources. An asterisk on both sides of the slash matches everything.
  */
 function matchesResource(pattern: string, resource: string, subresource: string): boolean {
   const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);
@@ -69,7 +69,7 @@ function matchesNamespace(ctx: ResourceContext, selector: LabelSelector, subject
   return matchesSelector(selector, namespace?.labels ?? {});
 }
 
-/** Returns whether the selector matches. For an update, it may match the old or the new object. */
+/** Returns whether the selector matches. In an update, a match with the old or the new object suffices. */
 function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
   const states = [object, oldObject].filter((state) => state !== undefined);
   return states.some((state) => matchesSelector(selector, labelsOf(state)));

@@ -44,7 +44,7 @@ function classesOf(ctx: ResourceContext): readonly KubeObject[] {
   return collectionOf(ctx.state, PRIORITY_CLASSES).list("").map(parsedOnce);
 }
 
-/** Returns the default class of lowest priority, if several classes are the default. */
+/** Returns the default class. If several classes are the default, returns the class with the lowest priority. */
 function defaultOf(ctx: ResourceContext): KubeObject | undefined {
   const defaults = classesOf(ctx).filter(({ globalDefault }) => globalDefault === true);
   return defaults.toSorted((a, b) => Number(a.value) - Number(b.value))[0];

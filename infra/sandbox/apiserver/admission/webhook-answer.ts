@@ -12,7 +12,10 @@ export interface AdmissionResponse {
   readonly operations: readonly Operation[];
 }
 
-/** The error if the webhook is unreachable or late, or its answer is malformed. Its failurePolicy then applies. */
+/**
+ * The error if the webhook is unreachable or late, or if its answer is malformed. The webhook's failurePolicy then
+ * applies.
+ */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {

@@ -79,16 +79,13 @@ function inGo(message: string): string {
 }
 
 /**
- * The milliseconds after which an idle connection is closed (real server: 90 s). Webhooks wait longer (workerd: 5 s),
- * so that only injected faults break a call.
+ * The milliseconds after which this client closes an idle connection (real server: 90 s). Webhooks keep idle
+ * connections longer (workerd: 5 s), so that only injected faults break a call.
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();
 
-/**
- * Returns an HTTPS agent that trusts only the caBundle, and not the public CAs. Without a caBundle it trusts the public
- * CAs.
- */
+/** Returns an HTTPS agent that trusts only the caBundle. Without a caBundle, the agent trusts the public CAs. */
 function agentFor(caBundle: string | undefined): Agent {
   const known = agents.get(caBundle);
   if (known !== undefined) return known;
@@ -109,7 +106,10 @@ interface Call {
 
 const RETRIES = 10;
 
-/** Sends the request again while the webhook's answer has a Retry-After header. */
+/**
+ * Sends the request again if the webhook is busy and its answer has a Retry-After header. Returns the last answer after
+ * ten retries.
+ */
 async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
   for (let retries = 0; ; retries++) {
     const answer = await send(call);

@@ -28,8 +28,8 @@ export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubj
 }
 
 /**
- * Calls the mutating webhooks one after another, so that each gets the changes of earlier webhooks. A webhook with
- * reinvocationPolicy IfNeeded is called again if a later webhook changes the object.
+ * Calls the mutating webhooks one after another, so that each webhook gets the changes of earlier webhooks. A webhook
+ * with reinvocationPolicy IfNeeded is called again if a later webhook changes the object.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
   const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
@@ -51,8 +51,8 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
 }
 
 /**
- * Calls the validating webhooks after the policies. Calls all of them at the same time, because they cannot change the
- * object. The first denial refuses the request.
+ * Evaluates the policies. Then calls all validating webhooks at the same time, because they cannot change the object.
+ * The first denial refuses the request.
  */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
@@ -64,8 +64,8 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
 }
 
 /**
- * Returns the webhooks for a kind. Webhooks are not called for webhook configurations and policies: otherwise a webhook
- * could prevent its own removal.
+ * Returns the webhooks for a kind. Webhooks are not called for webhook configurations and policies, because a webhook
+ * could otherwise prevent its own removal.
  */
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
   if (ctx.kind.group === ADMISSION_GROUP) return [];
@@ -84,8 +84,8 @@ interface Answered {
 const UNSAYABLE = /^$|\p{Cc}/u;
 
 /**
- * Calls a webhook. Returns undefined if the webhook does not apply, or if the call failed and its failurePolicy is
- * Ignore.
+ * Calls a webhook. Returns undefined if the webhook does not apply, or if the call of a webhook with failurePolicy
+ * Ignore fails.
  */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
   const kind = kindFor(ctx, webhook, subject.operation);

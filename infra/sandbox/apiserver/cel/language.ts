@@ -113,7 +113,7 @@ export function messageOf({ message = "", messageExpression }: Messages, run: (e
   return message.trim();
 }
 
-/** Translates the CEL library's messages and positions to those of cel-go. */
+/** Translates the CEL library's messages and positions to cel-go's messages and positions. */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

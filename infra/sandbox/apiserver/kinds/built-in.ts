@@ -1,4 +1,4 @@
-/** The built-in kinds that data describes: kinds.yaml, and the defaults and validation rules in rules.yaml. */
+/** The built-in kinds. kinds.yaml describes the kinds, and rules.yaml contains their defaults and validation rules. */
 import { readFileSync } from "node:fs";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
 import { fieldAt, stringAt, viewAs } from "../objects.ts";
@@ -24,7 +24,7 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
 }
 
 /**
- * The behaviour of a kind that needs code. Its defaults are set after those in rules.yaml. Its validation replaces the
+ * The parts of a kind that need code. `applyDefaults` runs after the defaults in rules.yaml. `validate` replaces the
  * rules in rules.yaml.
  */
 interface Behaviour extends Partial<KindDefinition> {
@@ -66,7 +66,7 @@ function columnOf(column: Shown | string, cells: Behaviour["cells"] = {}): Colum
   return { ...rest, type, cell: cells[column.name] ?? shown };
 }
 
-/** Returns the number of items in a list or map. */
+/** Returns a number unchanged, and the number of items for a list or map. */
 export function amountOf(value: unknown = 0): number {
   return typeof value === "object" && value !== null ? Object.keys(value).length : Number(value);
 }

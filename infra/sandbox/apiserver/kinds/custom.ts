@@ -42,7 +42,8 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
       columns: columnsOf(version),
       toServed: (object) => ({ ...object, apiVersion }),
       toStored: (object) => {
-        prune(object, schema); // set by a webhook
+        // Removes unknown fields that a webhook has set.
+        prune(object, schema);
         return { ...object, apiVersion: storageVersion };
       },
     });

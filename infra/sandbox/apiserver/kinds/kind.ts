@@ -48,11 +48,11 @@ export interface ResourceKind {
   /** Maps the names in field selectors to the paths of the selected fields. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /**
-   * The keys that identify an item, by the path of the list. SET identifies items by their values, and a list without
-   * an entry is atomic.
+   * Maps the path of a list to the keys that identify an item. With SET, the item's value identifies the item. A list
+   * without an entry in this map is atomic: the whole list is one field.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of maps that server-side apply treats as one field. */
+  /** Paths of atomic maps. In server-side apply, each atomic map is one field. */
   readonly atomicMaps: readonly string[];
   /** Paths of maps that a strategic merge patch replaces instead of merging. */
   readonly replacedMaps: readonly string[];

@@ -1,4 +1,4 @@
-/** PriorityClasses, and the two that exist in every cluster. */
+/** PriorityClasses, and the two classes that exist in every cluster. */
 import type { KubeObject } from "../objects.ts";
 import { builtIn } from "./built-in.ts";
 

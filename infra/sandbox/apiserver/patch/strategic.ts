@@ -1,6 +1,6 @@
 /**
- * Strategic merge patch. Unlike a JSON merge patch, it merges some lists by the keys of their items. The order of
- * merged items is that of k8s.io/apimachinery/pkg/util/strategicpatch.
+ * Strategic merge patch. In contrast to a JSON merge patch, it merges some lists by the keys of their items. Merged
+ * items have the same order as in k8s.io/apimachinery/pkg/util/strategicpatch.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";
@@ -93,8 +93,8 @@ interface Arrangement {
 }
 
 /**
- * Sorts the items in `order`, and inserts the other items. An other item precedes an item of `order` only if its index
- * in `rank` is lower.
+ * Sorts the items that `order` names, and inserts the remaining items. A remaining item precedes a named item only if
+ * the remaining item has the lower index in `rank`.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

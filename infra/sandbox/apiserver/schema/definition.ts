@@ -11,7 +11,10 @@ interface Place {
   readonly schema: Structural;
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
-  /** The path of the outermost enclosing atomic map or list without keys, if any. Rules inside cannot use oldSelf. */
+  /**
+   * The path of the outermost atomic map, or list without keys, that contains this schema. CEL rules below this path
+   * cannot use oldSelf.
+   */
   readonly uncorrelated: string | undefined;
 }
 

@@ -64,7 +64,10 @@ function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/** Any model serves here, because all models document the fields that all objects have. */
+/**
+ * The model whose descriptions of apiVersion and kind are used for all kinds. All models describe these two fields in
+ * the same words.
+ */
 const ANY_MODEL = "V1ConfigMap";
 /** The link in the description of fields that no model documents. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";

@@ -29,7 +29,7 @@ export function partAt(schema: Structural, path: string): Structural | undefined
   return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
 }
 
-/** Returns whether a schema declares no type. */
+/** Returns whether a schema needs no type: it permits integers and strings, or it preserves unknown fields. */
 export function isFree(schema: Structural): boolean {
   return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
 }
@@ -111,7 +111,7 @@ function itemBefore({ old, schema }: Node, item: unknown): unknown {
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));
 }
 
-/** Returns the keys and their values by which an item is identified in a list with map keys. */
+/** Returns the map keys that identify an item, with the item's values. */
 export function keyOf(schema: Structural, item: unknown): Tree {
   const keys = stringsAt(schema, "x-kubernetes-list-map-keys");
   return Object.fromEntries(keys.flatMap((key) => (isRecord(item) && key in item ? [[key, item[key]]] : [])));

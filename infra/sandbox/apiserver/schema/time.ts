@@ -1,4 +1,4 @@
-/** Times as Go parses and formats them: in UTC, with as many digits as their layout has. */
+/** Times as Go parses and formats them: in UTC, with the number of digits in the layout. */
 import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
