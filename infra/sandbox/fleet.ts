@@ -14,8 +14,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 export type Capacity = Readonly<Record<string, string>>;
 
 /**
- * Creates a node, and resolves when pods and VMs can run on the node. `labels`: additional labels, which replace CPU
- * labels from virt-handler.
+ * Creates a node, and resolves when pods and VMs can run on the node. `labels`: additional labels. If they describe
+ * another CPU, virt-handler adds no CPU labels of its own.
  */
 export async function createNode(
   client: KubeClient,
@@ -45,10 +45,12 @@ export interface VirtualMachine {
   readonly name: string;
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
-  /** Whether the VM can migrate. If false, a part of the VM prevents migrations, by default its disk. */
+  /**
+   * Whether the VM can migrate. If false, the VM's disk prevents migrations, or the part of the VM that `reason` names.
+   */
   readonly migratable?: boolean;
   readonly reason?: string;
-  /** The node on which the VM starts, if it has room. Later the VM may migrate to any node. */
+  /** The node on which the VM starts, if the node has room. Later the VM may migrate to any node. */
   readonly node?: string;
   /** The guest's memory, which is also the launcher's memory request. */
   readonly memory?: string;
@@ -72,7 +74,7 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** An interface that permits migrations. KubeVirt's default interface, a bridge, prevents them. */
+/** An interface that permits migrations. KubeVirt's default interface, a bridge, prevents migrations. */
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 

@@ -19,7 +19,7 @@ import { startTaintManager } from "./actors/taint-manager.ts";
 import type { Role } from "./identities.ts";
 
 export interface NodeKnobs {
-  /** Stops and starts kubelets, as when a machine is off. Also shuts machines down, and fails liveness probes. */
+  /** Stops and starts kubelets, as when a machine is off. Also shuts machines down, and makes liveness probes fail. */
   readonly kubelets: Outages;
   /** Sets how much memory each pod uses, and how much of each resource is free on a node. */
   readonly stats: NodeStats;

@@ -21,7 +21,7 @@ export interface SandboxOptions {
   readonly migrationSeconds?: number;
   /** The seconds that a container takes to end after SIGTERM. */
   readonly terminationSeconds?: number;
-  /** Whether KubeVirt's evacuation controller migrates marked VMIs. On by default. */
+  /** Whether KubeVirt's evacuation controller migrates VMIs that are marked for evacuation. On by default. */
   readonly evacuationController?: boolean;
   /** Whether virt-api's webhook reviews evictions. On by default. */
   readonly evictionWebhook?: boolean;
@@ -43,7 +43,7 @@ export interface SandboxOptions {
   readonly images?: Images;
   /** Whether controllers create the pods of Deployments and ReplicaSets. */
   readonly workloads?: true;
-  /** Called with each error after which an actor retries. */
+  /** Called with each error that makes an actor retry. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -64,15 +64,15 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
    */
   readonly scoring?: Scoring;
   /**
-   * Returns a random number that decides between nodes of the same score. By default, the node with the fewest pods
-   * wins, then the first by name.
+   * Returns a random number that decides between nodes with equal scores. By default, the node with the fewest pods
+   * wins. Among nodes with equally many pods, the first by name wins.
    */
   readonly lots?: Lots;
   /** How many seconds a CSI volume stays attached after its last pod on the node has ended. The default is 1. */
   readonly detachSeconds?: number;
   /**
-   * Whether controllers create the pods of Deployments and ReplicaSets. By default, they do so only if there are
-   * `images`.
+   * Whether controllers create the pods of Deployments and ReplicaSets. The default is true if `images` contains an
+   * image, and false otherwise.
    */
   readonly workloads?: boolean;
 }
@@ -93,15 +93,17 @@ export interface Sandbox {
   readonly adminToken: string;
   /** The kubeconfig of the user kubernetes-admin in the group system:masters. */
   readonly kubeconfig: string;
-  /** The sandbox's certificate authority, which the API server trusts. It issues the webhooks' certificates. */
+  /**
+   * The sandbox's certificate authority, which the API server trusts. This authority issues the webhooks' certificates.
+   */
   readonly authority: Authority;
   readonly client: KubeClient;
-  /** Stops the API server for a while, as if it was killed. All objects are kept. */
+  /** Stops the API server for a while, as a crash would do. All objects are kept. */
   readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
   readonly migrations: { configure(options: MigrationOptions): void };
   /**
    * Stops and starts the kubelet of a node, as when the machine is off. `shutDown`: shuts the machine down gracefully,
-   * until `start`. `failLivenessProbe`: fails the liveness probe of the pod `namespace/name`.
+   * until `start`. `failLivenessProbe`: makes the liveness probe of the pod `namespace/name` fail.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
   /** Controls the pods whose images run as processes. */
@@ -120,9 +122,12 @@ export interface SimulatedSandbox extends Sandbox {
   /** Functions that control the API server, for tests. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
-  /** KubeVirt's evacuation controller, which migrates marked VMIs. It is on by default. */
+  /**
+   * KubeVirt's evacuation controller, which migrates VMIs that are marked for evacuation. The controller is on by
+   * default.
+   */
   readonly evacuationController: { enabled: boolean };
-  /** KubeVirt's descheduler annotations on launcher pods. They are off by default. */
+  /** KubeVirt's annotations on launcher pods for the descheduler. The annotations are off by default. */
   readonly deschedulerAnnotations: { enabled: boolean };
 }
 

@@ -22,7 +22,7 @@ export interface PlainPod {
   readonly namespace?: string;
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** The node on which the pod is created. The scheduler does not see such a pod. */
+  /** The node on which the pod is created. The scheduler ignores the pod. */
   readonly node?: string;
   readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;

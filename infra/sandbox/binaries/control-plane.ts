@@ -30,7 +30,9 @@ import { createPrograms, demandFiles, type Program, type Programs, type RunningP
 export interface ControlPlaneOptions {
   /** The folder that contains `bin/` and `gen/`. */
   readonly directory: string;
-  /** The API server's port. With 0, it has its usual port on an address that only this control plane uses. */
+  /**
+   * The API server's port. With 0, the API server has its usual port on an address that only this control plane uses.
+   */
   readonly port: number;
 }
 
@@ -52,7 +54,7 @@ export const PROGRAM_NAMES = [
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 export interface ProgramKnobs {
-  /** Kills the program. It does not restart by itself. */
+  /** Kills the program. The program does not restart by itself. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   readonly logs: string;
@@ -65,12 +67,9 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /**
-   * Whether no program has ever been killed. After a kill, watches of the other programs may take half a minute to
-   * reconnect.
-   */
+  /** False after a program was killed. The watches of the other programs may then take half a minute to reconnect. */
   readonly isWhole: boolean;
-  /** Starts KubeVirt with these settings, and resolves when it runs. */
+  /** Starts KubeVirt with these settings, and resolves when KubeVirt runs. */
   begin(settings: Settings): Promise<void>;
   /** Reverts every change that was made after the start. */
   clear(): Promise<void>;
@@ -171,7 +170,8 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
     const program = await virtController({ ...where, serviceAddress }, settings);
     if (flags === program.args.join(" ")) return;
     await running.get(program.name)?.end(0);
-    // Deletes the Lease of the previous virt-controller. Otherwise the new one would wait until the Lease expires.
+    // Deletes the Lease of the previous virt-controller. Otherwise the new virt-controller would wait until the Lease
+    // expires.
     await client.delete(leases, { namespace: KUBEVIRT_NAMESPACE, name: program.name });
     start(program);
     flags = program.args.join(" ");

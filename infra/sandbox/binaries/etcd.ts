@@ -1,15 +1,15 @@
-/** Restores the content of etcd to an earlier state. The API server and its clients see this as ordinary changes. */
+/** Restores the content of etcd to an earlier state. The API server and its clients see ordinary changes of objects. */
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
-  /** Restores the content. Resolves when no controller changes it any more. */
+  /** Restores the content. Resolves when no controller changes the content any more. */
   restore(): Promise<void>;
 }
 
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
 /** Keys that the programs change all the time. Their values are not restored. */
 const OWN = /^\/registry\/(?:masterleases|apiregistration\.k8s\.io|leases\/(?:kube-system|kubevirt))\//;
-/** The maximum number of operations in a transaction. etcd has such a limit. */
+/** The maximum number of operations in a transaction. The default limit of etcd is 128. */
 const MAX_OPERATIONS = 100;
 const MAX_ROUNDS = 40;
 const PAUSE_MS = 50;

@@ -81,8 +81,9 @@ export interface ControllerOptions {
 }
 
 /**
- * Returns kube-controller-manager and kube-scheduler, with all controllers except OpenShift's. The sandbox simulates
- * the nodes and their heartbeats.
+ * Returns kube-controller-manager and kube-scheduler. kube-controller-manager runs all controllers except
+ * service-ca-certificate-publisher-controller, which is for OpenShift. The sandbox simulates the nodes and their
+ * heartbeats.
  */
 export async function controllerPrograms(options: ControllerOptions): Promise<readonly Program[]> {
   const { binaries, folder, kubeconfigOf } = options;

@@ -23,7 +23,7 @@ export interface RunningProgram {
   readonly ended: Promise<string>;
   /** Sends SIGTERM, and kills the program after a timeout. The program is not restarted. */
   end(patienceMs: number): Promise<void>;
-  /** Starts the program again. It must have ended. */
+  /** Starts the program again. The program must have ended. */
   startAgain(): void;
 }
 
@@ -44,8 +44,8 @@ const POLL_MS = 50;
 const RESTART_MS = 1_000;
 const LAST_WORDS = 5;
 /**
- * Go's setting for garbage collection. A high value uses more memory and less CPU time, for programs that run only a
- * minute or two.
+ * Go's setting for garbage collection. A high value suits programs that run only a minute or two: it costs memory and
+ * saves CPU time.
  */
 const GOGC = "300";
 

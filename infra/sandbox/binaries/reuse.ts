@@ -1,4 +1,4 @@
-/** Uses control planes again, because starting one uses all cores for seconds. */
+/** Uses control planes again, because the start of a control plane uses all cores for seconds. */
 import { type ControlPlaneOptions, type RealControlPlane, startRealControlPlane } from "./control-plane.ts";
 
 const idle = new Map<string, RealControlPlane[]>();

@@ -26,7 +26,7 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
   ...components.flatMap(installed),
 ];
 
-/** The feature gate that permits HostDisk volumes, with which VMs cannot migrate. */
+/** The feature gate that permits HostDisk volumes. VMs with a HostDisk volume cannot migrate. */
 const FEATURE_GATES = ["HostDisk"];
 
 export const KUBEVIRT = {

@@ -67,8 +67,8 @@ export async function answerSubresource(
 }
 
 /**
- * Returns whether the Accept header contains `* /*`. Only `* /*` matches these routes, because the routes declare no
- * content type. Upstream: go-restful's Route.matchesAccept.
+ * Returns whether the Accept header contains the wildcard for all types. The routes declare no content type, so they
+ * match only this wildcard. Upstream: go-restful's Route.matchesAccept.
  */
 function takesAnything(accept: string): boolean {
   return accept.split(",").some((type) => type.split(";")[0]?.trim() === "*/*");

@@ -5,7 +5,7 @@ export interface Switch {
 }
 
 export interface Switches {
-  /** The controller that migrates marked VMIs. On by default. */
+  /** The controller that migrates VMIs that are marked for evacuation. On by default. */
   readonly evacuationController: Switch;
   /** The annotations on launcher pods that the descheduler reads. Off by default. */
   readonly deschedulerAnnotations: Switch;

@@ -87,8 +87,8 @@ interface AdmissionReview {
 type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
 /**
- * Returns the handler of a webhook, whose rules ensure that the object has the type T. If virt-api cannot read another
- * object, the handler denies the request with the error's text.
+ * Returns the handler of a webhook. The webhook's rules ensure that the object has the type T. If virt-api cannot read
+ * another object, the handler denies the request with the error's text.
  */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   return async ({ request }) => {

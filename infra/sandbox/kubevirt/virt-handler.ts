@@ -111,7 +111,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, status });
   };
 
-  /** Ends the guest after its launcher has received SIGTERM or has died. Returns true if the guest has ended. */
+  /** Sets the final phase of the VMI if the launcher has ended. Returns whether the launcher has ended. */
   const end = async (vmi: Vmi): Promise<boolean> => {
     const exitCode = exitCodeOf(vmi);
     if (exitCode === undefined) return false;

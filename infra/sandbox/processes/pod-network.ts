@@ -6,8 +6,8 @@ export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
 
   /**
-   * Chooses a port of this machine for each port of the first container. At every start it chooses new ports, because
-   * another program may use the old ones.
+   * Chooses a port of this machine for each port of the first container. Chooses new ports at every start, because
+   * another program may use the old ports.
    */
   async open({ metadata, spec }: Pod): Promise<void> {
     const ports = new Map<number, number>();
@@ -15,7 +15,7 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Makes a server on another port of this machine act as the pod. */
+  /** Makes a server on this machine act as the pod. `port` is the port of the server. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }

@@ -41,7 +41,10 @@ export const NO_PROCESSES: ProcessKnobs = {
   renewTokens: () => Promise.resolve(),
 };
 
-/** A practically infinite time limit of the process, because the pod's grace period limits it. */
+/**
+ * The runtime's time limit for the process, which is practically infinite. The pod's grace period limits the process
+ * instead.
+ */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
 

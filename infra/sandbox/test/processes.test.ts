@@ -7,8 +7,8 @@ import type { Images } from "../processes/images.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 
 /**
- * A program that answers with its environment and token. It is unready while a request says so, and it ends 50 ms after
- * SIGTERM.
+ * A program that answers with its environment and token. A request for `/unready` makes the program unready. The
+ * program ends 50 ms after SIGTERM.
  */
 const PROGRAM = `
 const { readFileSync } = require("node:fs");

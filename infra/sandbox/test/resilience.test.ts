@@ -20,7 +20,10 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/** The users of all actors except virt-api, which would refuse an eviction for good if it could not read the pod. */
+/**
+ * The users of all actors except virt-api. If virt-api cannot read an object, it denies the request, and the test does
+ * not repeat the request.
+ */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);

@@ -12,7 +12,7 @@ import { isActive, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
-/** The milliseconds after which a real virt-controller creates the migration of a marked VMI. */
+/** The milliseconds from the mark for evacuation to the creation of the migration, as in a real virt-controller. */
 const REACTION_MS = 150;
 const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
 
@@ -74,7 +74,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
     enqueueNode(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
-    // As in KubeVirt, a new migration from any client lowers the expected count.
+    // As in KubeVirt, a new migration from any client lowers the count in `created`.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });

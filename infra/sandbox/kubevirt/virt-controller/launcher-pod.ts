@@ -24,7 +24,7 @@ export interface Source {
   readonly node: Node | undefined;
 }
 
-/** Makes the target pod of a migration. By anti-affinity it cannot run on the source node. */
+/** Makes the target pod of a migration. Anti-affinity prevents the pod from running on the source node. */
 export function targetPod(vmi: Vmi, migration: Migration, source: Source): Draft<Pod> {
   const { name, uid } = migration.metadata;
   const target = pod(vmi, uid);
@@ -119,7 +119,7 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
   };
 }
 
-/** Returns the containerDisks. With the feature gate ImageVolume they are volumes of the pod. */
+/** Returns an image volume for each containerDisk, as KubeVirt does with the feature gate ImageVolume. */
 function imageVolumesOf({ spec }: Vmi) {
   return (spec.volumes ?? []).flatMap(({ name, containerDisk }) =>
     containerDisk?.image === undefined ? [] : [{ name, image: { reference: containerDisk.image } }],

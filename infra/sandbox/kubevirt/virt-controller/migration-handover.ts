@@ -34,7 +34,7 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
 }
 
 /**
- * Returns the MigrationPolicy that matches most labels of the VMI. If several match equally many labels, returns the
+ * Returns the MigrationPolicy that selects the VMI by the largest number of labels. Among equal policies, returns the
  * first by name. Ignores the labels of namespaces.
  */
 async function policyOf(
@@ -52,7 +52,8 @@ async function policyOf(
 }
 
 /**
- * Starts a migration to another cluster by writing its data into the VMI's status. An abort does not remove the data.
+ * Starts a migration to another cluster: writes the migration's data into the VMI's status. An abort does not remove
+ * the data.
  */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};

@@ -57,8 +57,8 @@ function isLost(facts: MigrationFacts): boolean {
 }
 
 /**
- * Returns the phase of a migration that has a target pod. After virt-controller has handed the migration over, the
- * phase follows the migration state, which virt-handler updates. No phase is skipped.
+ * Returns the phase of a migration that has a target pod. After the handover to virt-handler, the phase follows the
+ * migration state that virt-handler updates. No phase is skipped.
  */
 function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState | undefined): string {
   if (phase === "Scheduling") return isReady(target) ? "Scheduled" : phase;
@@ -76,7 +76,8 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
 }
 
 /**
- * Returns the migration's conditions, which report a wait for a backup or quota, but not for the queue or the back-off.
+ * Returns the migration's conditions. They report an abort, or a wait for a backup or a quota. A wait in the queue or
+ * for the back-off has no condition.
  */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};

@@ -31,7 +31,7 @@ export interface Queue {
   readonly world: World;
   /** The number of created target pods that the caches do not contain yet. */
   readonly created: Expectations;
-  /** KubeVirt's back-off after the first failure, in milliseconds. It doubles with each failure. */
+  /** KubeVirt's back-off after the first failure, in milliseconds. The back-off doubles with each failure. */
   readonly backoffMs: number;
   readonly now: Date;
 }
@@ -93,8 +93,8 @@ function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
 }
 
 /**
- * Returns when the back-off ends. It doubles with each consecutive failure. Migrations that a user created have no
- * back-off.
+ * Returns when the back-off ends, in milliseconds since 1970. The back-off doubles with each consecutive failure.
+ * Migrations that a user created have no back-off.
  */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const [newest, previous, ...older] = world

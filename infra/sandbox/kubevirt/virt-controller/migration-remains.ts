@@ -20,7 +20,8 @@ export async function clearAway(options: ActorOptions, world: World, migration: 
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
   if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
-    // The migration failed before virt-handler got it, so virt-handler would never end the state.
+    // The migration failed before virt-handler handled the migration. virt-handler therefore never completes the
+    // migration state.
     const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
     const migrationState = { ...unless, ...state, completed: true, failed: true };
     return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });

@@ -69,7 +69,7 @@ export function startVmController({ client, ...options }: ActorOptions, world: W
   return controller;
 }
 
-/** The next step for a VM. `Rerun` stops the VMI, and starts a new VMI when the old one is gone. */
+/** The next step for a VM. `Rerun` stops the VMI, and starts a new VMI after the old VMI is gone. */
 type Next = "Start" | "Stop" | "Rerun" | undefined;
 
 function whileOff(vm: Vm): Next {

@@ -1,7 +1,4 @@
-/**
- * Changes a VMI that virt-handler owns. As virt-controller does, it patches the VMI and tests the values that the patch
- * replaces.
- */
+/** Patches a VMI that virt-handler owns. As in virt-controller, the patch tests the values that it replaces. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { conditionOf } from "../conditions.ts";
@@ -23,7 +20,7 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/** Returns the conditions with null for missing fields, the form that virt-controller tests. */
+/** Returns the conditions with null for missing fields. virt-controller tests the conditions in this form. */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

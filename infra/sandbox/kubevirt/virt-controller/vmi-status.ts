@@ -35,7 +35,7 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
 }
 
 /**
- * Returns the VMI's labels. A label marks a VMI whose launcher has an image other than the current one. Upstream:
+ * Returns the VMI's labels. A label marks a VMI whose launcher has an outdated image. Upstream:
  * `setLauncherContainerInfo`.
  */
 function labelsOf({ metadata }: Vmi, pod: Pod | undefined): Pick<Vmi["metadata"], "labels"> {

@@ -39,8 +39,8 @@ export function startVmiController(options: ActorOptions, world: World): Control
   };
 
   /**
-   * Returns how long to wait for virt-handler to report how the guest ended. After that, virt-controller considers the
-   * guest lost.
+   * Returns the milliseconds to wait until virt-handler reports how the guest ended. After this time, virt-controller
+   * considers the guest lost.
    */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;

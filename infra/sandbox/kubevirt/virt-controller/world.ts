@@ -30,7 +30,10 @@ export interface World extends Actor {
   migrationsOf(vmiKey: string): readonly Migration[];
   unfinished(): readonly Migration[];
   configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
-  /** Returns the eviction strategy in the VMI, else in the KubeVirt object, else None. */
+  /**
+   * Returns the VMI's eviction strategy. The default is the strategy of the KubeVirt object. If both are unset, returns
+   * None.
+   */
   strategyOf(vmi: Vmi): string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs virt-handlers as pods of a DaemonSet, on each node whose taints they tolerate. A NoExecute taint without a
- * toleration evicts the pod, which starts again when the taint is removed. Upstream: kubernetes 1.36
+ * Runs virt-handlers as pods of a DaemonSet, on each node whose taints the pods tolerate. A NoExecute taint without a
+ * toleration evicts the pod. The pod starts again when the taint is removed. Upstream: kubernetes 1.36
  * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
  * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
  * object.
@@ -63,7 +63,9 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     indexes: { node: (pod: Pod) => [wantedNode(pod)] },
   });
 
-  /** Returns the DaemonSet of virt-handler's pods. kubectl drain reads it. */
+  /**
+   * Returns the DaemonSet of virt-handler's pods, which kubectl drain reads. Creates the DaemonSet if it is missing.
+   */
   const daemonSet = async (): Promise<DaemonSet> =>
     (await client.get(daemonSets, OWN)) ??
     (await client.create(daemonSets, { metadata: OWN, spec: { template: {}, selector: {} } }));

@@ -68,7 +68,10 @@ function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): 
 
 const LANGUAGE = new Language().declare(undefined, "vmi");
 
-/** Evaluates a condition. Unlike the real virt-handler, an absent field of the VMI is an error and not a zero value. */
+/**
+ * Evaluates a condition. An absent field of the VMI is an error. In the real virt-handler, the field has its zero
+ * value.
+ */
 export function evaluateCondition(condition: string | undefined, vmi: object): boolean {
   if (condition === undefined || condition === "") return true;
   const result = LANGUAGE.run(condition, LANGUAGE.valuesOf({ vmi }));

@@ -1,6 +1,6 @@
 /**
- * Deletions with a grace period: it can be shortened, and it starts at the first request. Clients can observe the end
- * of a pod.
+ * Deletions with a grace period. The grace period starts at the first request, and a later request can shorten it.
+ * Clients can observe the end of a pod.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";

@@ -59,7 +59,6 @@ describe("a webhook's answer that Node cannot send", () => {
   });
 });
 
-/** Sends this text over TLS. */
 function say(text: string): TLSSocket {
   const options = { port: started.server.port, host: "127.0.0.1", ca: started.authority.caPem };
   const client = connectTls(options).setEncoding("latin1");

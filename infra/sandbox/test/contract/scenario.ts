@@ -19,8 +19,8 @@ export interface Step {
   /** Parts of the answer that differ or are missing in the sandbox. */
   readonly otherwise?: readonly string[];
   /**
-   * The recorded values, by their path in the body, or `code`, `header.NAME` and `reviews` (of the webhook). A new
-   * step's recording contains all values of an error, but only the code of any other answer.
+   * The recorded values, by their paths. A path is `code`, `header.NAME`, `reviews` (of the webhook), or a path in the
+   * body. The recording of a new step contains all values of an error, but only the code of any other answer.
    */
   readonly answer?: Answer;
 }

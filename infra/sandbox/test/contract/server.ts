@@ -27,8 +27,8 @@ interface Endpoint {
 }
 
 /**
- * Connects to the server. `controllers`: whether the disruption controller runs, which overwrites the status of a
- * scenario's budgets.
+ * Connects to the server. `controllers`: whether the disruption controller runs. The controller overwrites the status
+ * of a scenario's budgets.
  */
 export async function connect({ controllers = false } = {}): Promise<Server> {
   const directory = process.env["LIFEBOAT_CONTROL_PLANE"];
@@ -57,7 +57,8 @@ async function startSimulated(controllers: boolean): Promise<Endpoint> {
     const [ca, token] = [authority.caPem, tokenOf("admin")];
     return { isReal: false, url: server.url, ca, token, stop: () => server.stop() };
   }
-  const { startSandbox } = await import("../../sandbox.ts"); // not loaded beside a real one
+  // Loads the sandbox only for a simulated server.
+  const { startSandbox } = await import("../../sandbox.ts");
   const sandbox = await startSandbox({ empty: true });
   const { url, caPem: ca, adminToken: token } = sandbox;
   return { isReal: false, url, ca, token, stop: () => sandbox.stop() };

@@ -1,6 +1,6 @@
 /**
- * Virtual machines without Lifeboat's protection. Each of these disruptions ends them under every eviction strategy,
- * even if virt-handler still runs.
+ * Virtual machines without Lifeboat's protection. Each disruption in this file ends the VMs under every eviction
+ * strategy, even if virt-handler still runs.
  */
 import { beforeAll, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";

@@ -26,7 +26,6 @@ let termination: Actor | undefined;
 beforeAll(() => createNode(world.sandbox.client, NODE));
 afterEach(() => termination?.stop());
 
-/** Creates pods, by their names and grace periods. */
 async function run(graceSeconds: Readonly<Record<string, number>>): Promise<void> {
   for (const [name, seconds] of Object.entries(graceSeconds)) {
     await createPod(world.sandbox.client, { namespace, name, node: NODE, graceSeconds: seconds });

@@ -1,6 +1,6 @@
 /**
- * The taint manager, as observed on Kubernetes 1.36: which pods it deletes, and when. taint-manager-retries.test.ts has
- * the refused deletions.
+ * The taint manager, as observed on Kubernetes 1.36: which pods it deletes, and when. taint-manager-retries.test.ts
+ * tests refused deletions.
  */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";

@@ -23,7 +23,7 @@ export interface Stage {
   readonly run: (name: string, tolerations?: Tolerations) => Promise<Pod>;
   readonly get: (name: string) => Promise<Pod | undefined>;
   readonly tolerate: (name: string, more: Tolerations) => Promise<void>;
-  /** Returns the taint manager's Events about the pod. */
+  /** Returns the messages of the taint manager's Events about the pod. */
   readonly messagesAbout: (pod: Pod) => Promise<ReadonlySet<string | undefined>>;
   /** Waits until the sandbox's actors have handled all earlier pods. */
   readonly settle: () => Promise<void>;

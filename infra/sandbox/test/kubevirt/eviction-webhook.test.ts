@@ -59,7 +59,7 @@ async function createPod(name: string, app: string, owner: Pod["metadata"]["owne
   return guests.sandbox.client.create(pods, { metadata, spec });
 }
 
-/** Creates a launcher pod on node01, and nothing else. */
+/** Deletes all pods of the namespace, and creates a launcher pod on node01. */
 beforeEach(async () => {
   const { client } = guests.sandbox;
   for (const { metadata } of (await client.list(pods, NAMESPACE)).items)
@@ -70,7 +70,6 @@ beforeEach(async () => {
 
 interface More {
   readonly annotations?: Record<string, string>;
-  /** The UID in the request. */
   readonly uid?: string;
 }
 

@@ -35,8 +35,8 @@ function migrationOf(vmiName: string, phase: string, more: object = {}): Migrati
 interface Situation {
   readonly limits?: object;
   /**
-   * Other migrations as `PHASE NODE`. `+` after the phase: the migration has a target pod. The second node is where the
-   * VMI ran before.
+   * The other migrations, as a list of `PHASE NODE` or `PHASE NODE SOURCE`. The VMI runs on NODE, and came from SOURCE.
+   * With a `+` after the phase, the migration has a target pod.
    */
   readonly others?: string;
   /** An earlier migration of the VMI. */

@@ -1,7 +1,6 @@
 /**
  * VirtualMachines: the effect of run strategies, and the answers to `start`, `stop`, `restart` and `evacuate/cancel`.
- * The answers are those of pkg/virt-api/rest/lifecycle.go, and the effects are those of syncRunStrategy in
- * virt-controller.
+ * Upstream: pkg/virt-api/rest/lifecycle.go for the answers, and syncRunStrategy in virt-controller for the effects.
  */
 import { describe, expect, test } from "vitest";
 import { grant } from "../../actors/rbac.ts";
