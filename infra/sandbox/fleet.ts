@@ -14,8 +14,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 export type Capacity = Readonly<Record<string, string>>;
 
 /**
- * Creates a node, and resolves when pods and VMs can run on the node. `labels`: additional labels. If they describe
- * another CPU, virt-handler adds no CPU labels of its own.
+ * Creates a node, and resolves when pods and VMs can run on the node. `labels`: additional labels. If these labels
+ * describe another CPU, virt-handler adds no CPU labels.
  */
 export async function createNode(
   client: KubeClient,
@@ -118,8 +118,8 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
 }
 
 /**
- * Creates a VirtualMachine, for which KubeVirt creates a VMI. Resolves when the VMI is running. Never resolves if the
- * run strategy keeps the VM off.
+ * Creates a VirtualMachine. KubeVirt then creates a VMI. Resolves when the VMI is running. Never resolves if the run
+ * strategy keeps the VM off.
  */
 export async function createVirtualMachine(
   client: KubeClient,

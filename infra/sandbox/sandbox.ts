@@ -37,8 +37,8 @@ export interface SandboxOptions {
   /** The kubelets' eviction thresholds. Missing fields get the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   /**
-   * Images that run as processes of this machine. Their pods are ready when their readiness probes succeed, and
-   * webhooks can reach them through Services.
+   * Images that run as processes of this machine. The pods of these images are ready when their readiness probes
+   * succeed. The API server can call webhooks in these pods through Services.
    */
   readonly images?: Images;
   /** Whether controllers create the pods of Deployments and ReplicaSets. */

@@ -91,7 +91,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
   return actorOf([controller], informers);
 }
 
-/** Returns the node on which the pod uses its volumes, or nothing if the pod has ended or has no node. */
+/** Returns a list with the pod's node. The list is empty if the pod has ended or has no node. */
 function nodeOf(pod: Pod): readonly string[] {
   const { nodeName } = pod.spec ?? {};
   return nodeName === undefined || isFinished(pod) ? [] : [nodeName];

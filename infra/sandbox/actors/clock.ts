@@ -45,10 +45,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 export interface SteppedClock extends Clock {
-  /**
-   * Moves the time forward from one due timer to the next. Each timer fires at the exact time for which the timer is
-   * set.
-   */
+  /** Moves the time forward from one due timer to the next, so that each timer fires at its exact time. */
   advance(ms: number): void;
 }
 

@@ -3,7 +3,7 @@ import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
- * Yields the documents as soon as they arrive. A plain `for await` over the stream drops buffered documents when the
+ * Yields each document when it arrives. A plain `for await` over the stream drops buffered documents when the
  * connection breaks.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {

@@ -9,7 +9,7 @@ import { parseQuantity } from "./quantity.ts";
 import type { Node, Pod } from "./resources.ts";
 import { crowdingOf, type Placed } from "./topology-spread.ts";
 
-/** Whether NodeResourcesFit prefers the emptiest node or the fullest one. */
+/** Whether NodeResourcesFit prefers the emptiest node or the fullest node. */
 export type Scoring = "LeastAllocated" | "MostAllocated";
 
 export interface Candidate {

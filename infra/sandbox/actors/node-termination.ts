@@ -1,8 +1,8 @@
 /**
- * Karpenter's node termination, which drains a node that is terminated at a given time. Refused requests are repeated
- * (retry-after.ts). Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`,
- * `Register`) and `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. Karpenter after 1.14.1
- * differs: its eviction queue also deletes pods, each independently of the others.
+ * Karpenter's node termination, which drains a node that is terminated at a given time. retry-after.ts repeats refused
+ * requests. Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
+ * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. Karpenter after 1.14.1 differs: its
+ * eviction queue also deletes pods, each independently of the others.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

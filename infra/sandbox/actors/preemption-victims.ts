@@ -61,10 +61,7 @@ export interface GroupCandidate {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/**
- * Finds victims for a group. Returns undefined if any pod of the group would still not fit, so that the group preempts
- * no pod.
- */
+/** Finds victims on all nodes, so that every pod of a group fits. Returns undefined if no victims make enough room. */
 export function findGroupVictims({ pods, nodesFor, neighboursOn, budgets }: Group): GroupCandidate | undefined {
   const victims = new Set<Pod>();
   const nodes = new Map<string, string>();

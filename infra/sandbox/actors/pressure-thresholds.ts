@@ -1,5 +1,6 @@
 /**
- * The kubelet's eviction thresholds. They determine when a node is under pressure, and when the kubelet evicts a pod.
+ * The kubelet's eviction thresholds. The thresholds determine when a node is under pressure, and when the kubelet
+ * evicts a pod.
  */
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";

@@ -1,4 +1,6 @@
-/** The kubelets' eviction managers. They measure the resources of their nodes, report pressure, and evict pods. */
+/**
+ * The kubelets' eviction managers. Each manager measures the resources of its node, reports pressure, and evicts pods.
+ */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";

@@ -24,7 +24,6 @@ export interface ContainerRuntime {
   wasSignalled(podUid: string): boolean;
   /** Returns whether the process is shutting down gracefully, or has ended. */
   isShuttingDown(podUid: string): boolean;
-  /** Ends a process with this exit code. */
   exit(podUid: string, exitCode: number): void;
   /** Returns the exit code. Returns undefined while the process runs. */
   exitCodeOf(podUid: string): number | undefined;
@@ -56,8 +55,8 @@ interface Process {
 }
 
 /**
- * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/). The readiness of
- * such a process must be set with `setReady`.
+ * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/). Real processes
+ * report their readiness through `setReady`.
  */
 export function createContainerRuntime(
   clock: Clock,

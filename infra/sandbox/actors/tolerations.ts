@@ -7,7 +7,8 @@ export function noExecuteTaints(node: Node | undefined): readonly Taint[] {
 }
 
 /**
- * Returns the seconds until the pod must leave the node. Returns 0 if it must leave now, and Infinity if it may stay.
+ * Returns the seconds until the pod must leave the node. The result is 0 for a pod that must leave now, and Infinity
+ * for a pod that may stay.
  */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
   const { tolerations = [] } = pod.spec ?? {};

@@ -1,4 +1,4 @@
-/** DELETE: deletes an object at once, or after its grace period or its finalizers. */
+/** DELETE: deletes an object at once, or later if a grace period or finalizers delay the deletion. */
 import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
 import {
@@ -52,7 +52,7 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** Whether the object is removed. If false, the object waits for its grace period or its finalizers. */
+  /** Whether the object is removed. If false, a grace period or finalizers still keep the object. */
   readonly gone: boolean;
 }
 

@@ -81,7 +81,6 @@ export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean
   return (object: KubeObject): AdmissionSubject => ({ operation, object, oldObject, options, dryRun });
 }
 
-/** Returns the field manager of a request. */
 export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = "Update"): Writer {
   const { kind, info, state } = ctx;
   return {

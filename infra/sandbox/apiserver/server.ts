@@ -67,8 +67,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   server.requestTimeout = 0;
   // Closes idle connections after 90 s without notice to the client, as the real server does.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
-  // A connection that fails before it is accepted, for example because too many files are open, affects only its
-  // client.
+  // A connection can fail before the server accepts it, for example because too many files are open. The failure
+  // affects only this client.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

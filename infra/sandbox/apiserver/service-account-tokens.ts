@@ -1,4 +1,4 @@
-/** Service account tokens. This server signs them, they are bound to the account's UID, and they expire. */
+/** Service account tokens. This server signs the tokens. Each token is bound to the account's UID, and expires. */
 import { generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { type Answer, type ResourceContext, type ServerState, type User, timestamp } from "./context.ts";

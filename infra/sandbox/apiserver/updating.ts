@@ -115,9 +115,7 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-/**
- * Returns whether an object that is being deleted can be removed: it has no finalizer, and its grace period is over.
- */
+/** Returns whether an object in deletion can be removed: no finalizer is left, and the grace period is over. */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;

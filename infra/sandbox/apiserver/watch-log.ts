@@ -18,7 +18,7 @@ export class WatchLog {
   /** Called for each change, before the request that made the change is answered. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
-  /** The revision up to which the log has dropped its changes. */
+  /** The log has dropped the changes up to this revision. */
   compacted = 0;
   #lastForgotten = 0;
   readonly #bells = new Set<Bell>();

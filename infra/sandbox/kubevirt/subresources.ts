@@ -1,7 +1,7 @@
 /**
  * The subresources `start`, `stop` and `restart` of a VirtualMachine, and `evacuate/cancel` of a VirtualMachine or VMI.
- * virt-api serves them in its own API group. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go,
- * evacuate_cancel.go.
+ * virt-api serves these subresources in the API group subresources.kubevirt.io. Upstream:
+ * pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
 import { isConflict, messageOf } from "../actors/status-error.ts";

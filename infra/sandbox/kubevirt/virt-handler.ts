@@ -54,8 +54,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   /**
-   * Returns whether a virt-handler runs on the node. virt-handler ends when its machine starts to shut down, or when a
-   * taint evicts its pod.
+   * Returns whether a virt-handler runs on the node. A virt-handler ends when the machine starts to shut down, or when
+   * a taint evicts virt-handler's pod.
    */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);

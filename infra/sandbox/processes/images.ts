@@ -16,7 +16,6 @@ export interface Container {
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** The image's working directory. */
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
   readonly onOutput?: (text: string) => void;

@@ -1,4 +1,4 @@
-/** The package works alone: it runs after an installation with npm, with only the dependencies in its package.json. */
+/** The package works alone. After an installation with npm, it needs only the dependencies in its package.json. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

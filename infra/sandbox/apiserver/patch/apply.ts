@@ -77,10 +77,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/**
- * Merges the configuration into the object. Removes fields that this client applied before but not now, unless another
- * manager also owns them.
- */
+/** Merges the configuration into the object. Removes the fields that this client alone owned and no longer applies. */
 function mergeInto(ctx: ResourceContext, live: KubeObject, how: { config: KubeObject; writer: Writer }): KubeObject {
   const { kind } = ctx;
   const { config, writer } = how;

@@ -1,6 +1,6 @@
 /**
- * JSON Patch as the real server's library implements it (gopkg.in/evanphx/json-patch.v4). It differs from RFC 6902:
- * null means missing, negative indexes start at the end, and the part of a path before its first slash is ignored.
+ * JSON Patch as the real server's library implements it (gopkg.in/evanphx/json-patch.v4). In contrast to RFC 6902, null
+ * means missing, and negative indexes start at the end. The part of a path before the first slash is ignored.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord } from "../objects.ts";

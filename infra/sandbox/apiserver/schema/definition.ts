@@ -62,8 +62,8 @@ function rootErrors(schema: Structural, path: string): readonly FieldError[] {
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
 /**
- * Features of OpenAPI that this server refuses, because the real server refuses them or because this server cannot
- * enforce them.
+ * OpenAPI keywords that this server refuses. Either the real server refuses the keyword, or this server cannot enforce
+ * the keyword.
  */
 const UNSUPPORTED = ["$ref", "definitions", "dependencies", "patternProperties", "allOf", "anyOf", "oneOf", "not"];
 const KEY = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";

@@ -10,7 +10,7 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** The fields that every object has, whether or not its schema declares them. */
+/** The fields that every object has, even if the schema does not declare them. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {
@@ -39,7 +39,8 @@ function mayNotBeNull(schema: Structural | undefined): boolean {
 }
 
 /**
- * Removes unknown fields, and returns their paths. Also removes a null if its field is not nullable and has no default.
+ * Removes unknown fields, and returns their paths. Also removes a null, except in a nullable field or a field with a
+ * default.
  */
 export function prune(object: Tree, schema: Structural): readonly string[] {
   return pruneValue(object, { ...schema, [EMBEDDED]: true }, "").toSorted();

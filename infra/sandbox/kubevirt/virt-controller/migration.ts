@@ -32,7 +32,8 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { metadata, spec, status } = migration;
     const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
     if (vmi === undefined) {
-      // KubeVirt deletes a migration whose VMI is gone and then ignores it, even if it has finalizers.
+      // KubeVirt deletes a migration whose VMI is gone. KubeVirt then ignores the migration, even if the migration has
+      // finalizers.
       if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
       return undefined;
     }

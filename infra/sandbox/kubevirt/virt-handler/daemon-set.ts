@@ -33,7 +33,7 @@ const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
-/** The tolerations from virt-operator, and those that the DaemonSet controller adds to every pod. */
+/** The tolerations from virt-operator, and the tolerations that the DaemonSet controller adds to every pod. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: "CriticalAddonsOnly", operator: "Exists" },
   ...["not-ready", "unreachable"].map((name) => tolerationOf(name, "NoExecute")),

@@ -35,8 +35,8 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
 }
 
 /**
- * Returns why the VMI cannot migrate. Disks that are not shared do not prevent a migration to another namespace or
- * cluster, because such a migration copies the disks.
+ * Returns why the VMI cannot migrate. A migration to another namespace or cluster copies the disks, so disks without
+ * shared storage do not prevent the migration.
  */
 function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
   const migratable = findCondition(status?.conditions, "LiveMigratable");

@@ -1,4 +1,4 @@
-/** When volumes are attached to the nodes of the pods that use them, and when they are detached. */
+/** When the volumes of pods are attached to nodes, and when these volumes are detached. */
 import { beforeAll, expect, test } from "vitest";
 import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

@@ -90,7 +90,7 @@ function names(): readonly string[] {
   return [...informer.list()].map(({ metadata }) => metadata.name).toSorted((a, b) => a.localeCompare(b));
 }
 
-/** Advances the clock past the informer's pause before it reconnects, and returns the names in its cache. */
+/** Advances the clock past the pause before a reconnect, and returns the names in the informer's cache. */
 function namesLater(): readonly string[] {
   clock.advance(1_000);
   return names();

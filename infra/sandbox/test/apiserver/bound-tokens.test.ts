@@ -1,4 +1,7 @@
-/** Tokens that are bound to an object. They contain the object's name, and are invalid after its deletion. */
+/**
+ * Tokens that are bound to an object. Each token contains the object's name, and is invalid after the object's
+ * deletion.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

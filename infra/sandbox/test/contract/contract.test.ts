@@ -1,6 +1,6 @@
 /**
- * Recorded scenarios: requests, and the answers of kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR they run
- * against a real server, and `-u` records its answers.
+ * Recorded scenarios: requests, and the answers of kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR, the scenarios
+ * run against a real server, and `-u` records the server's answers.
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,7 @@ const FOLDER = new URL("scenarios/", import.meta.url);
  * budgets.
  */
 const CONTROLLED = "kube-1.36.json";
-/** The file with the scenarios that create CRDs. They run first, because other scenarios need these CRDs. */
+/** The file with the scenarios that create CRDs. This file runs first, because other scenarios need these CRDs. */
 const DEFINITIONS = "a-definitions.json";
 const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
 

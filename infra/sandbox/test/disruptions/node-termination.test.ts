@@ -1,6 +1,6 @@
 /**
- * Karpenter drains a node that is terminated at a given time: which pods it deletes, in which order, and what a refusal
- * changes.
+ * Karpenter's drain of a node that is terminated at a given time: the deleted pods, their order, and the effect of a
+ * refusal.
  */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";

@@ -1,4 +1,4 @@
-/** A kubelet under memory or disk pressure: its reports, and its evictions, which are no API requests. */
+/** A kubelet under memory or disk pressure: the reported conditions, and the evictions that need no API request. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

@@ -1,6 +1,6 @@
 /**
- * Refused deletions of the taint manager, as observed on Kubernetes 1.36: its attempts, and its reaction when a taint
- * changes in between.
+ * Refused deletions of the taint manager, as observed on Kubernetes 1.36: the attempts, and the effect of a taint that
+ * changes between two attempts.
  */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
@@ -108,7 +108,7 @@ describe("a deletion denied until later", () => {
     expect(stage.gate.asked("victim")).toHaveLength(3);
     stage.gate.answer("deny");
     await stage.gate.pass(1);
-    // The first attempt has four requests, and each of the other four attempts has one.
+    // The first attempt has four requests, and each later attempt has one request.
     await exhaust(3 + 5);
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });

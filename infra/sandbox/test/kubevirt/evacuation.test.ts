@@ -1,5 +1,6 @@
 /**
- * virt-controller alone: it migrates marked VMIs, waits for the back-off after a failure, and deletes its own budgets.
+ * virt-controller alone: it migrates VMIs that are marked for evacuation, waits for the back-off after a failure, and
+ * deletes its own budgets.
  */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../actors/resources.ts";
