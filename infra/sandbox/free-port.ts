@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** The range of ports. Its ports are below the ports that systems assign to clients and to servers with port 0. */
+/** The range of ports. The range is below the ports that systems assign to clients and to servers with port 0. */
 const PORTS = [20_000, 32_000] as const;
 
 export async function freePort(): Promise<number> {

@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Credentials {
   readonly url: string;
-  /** The CA of the server's certificate. Without it, the server uses HTTP. */
+  /** The CA of the server's certificate. Without a CA, the server uses HTTP. */
   readonly caPem?: string;
   readonly user: string;
   readonly token: string;

@@ -59,7 +59,9 @@ export interface KubeClient {
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Posts to a subresource: binding, eviction or token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
-  /** Yields the events of a watch until the server ends it. Throws if the watch is refused, breaks or is aborted. */
+  /**
+   * Yields the events of a watch until the server ends the watch. Throws if the watch is refused, breaks or is aborted.
+   */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
   /** Returns a client that impersonates another user on the same server and connections. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;

@@ -93,7 +93,7 @@ export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): S
   };
 }
 
-/** Returns the status of a budget whose numbers cannot be computed. It allows no disruption. */
+/** Returns the status of a budget whose numbers cannot be computed. The status allows no disruption. */
 export function failedStatus({ status }: PodDisruptionBudget, message: string, now: string): Status {
   const { observedGeneration } = status ?? {};
   return {

@@ -23,7 +23,7 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Returns whether preemption may help: the pod would fit the node without its other pods. */
+/** Returns whether preemption may help: the pod would fit the node without the node's other pods. */
 export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }

@@ -113,7 +113,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  // One worker, because each placement depends on the placements before it.
+  // Uses one worker, because each placement depends on the placements before it.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
   const retryPending = () =>
     all

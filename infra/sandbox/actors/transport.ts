@@ -96,7 +96,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { headers, ...tls } = options;
-  // Created once, because reading the CA certificate takes longer than the handshake of a connection.
+  // Creates the context once, because reading the CA certificate takes longer than the handshake of a connection.
   const secureContext = createSecureContext(tls);
   return { tls: { ...tls, secureContext }, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }

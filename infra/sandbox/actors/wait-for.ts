@@ -34,7 +34,7 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
 
 /**
  * Yields the states of the object. A watch without a resourceVersion starts with the current state. If the watch ends
- * or breaks, it starts again.
+ * or breaks, a new watch starts.
  */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,

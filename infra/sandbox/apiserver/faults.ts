@@ -17,11 +17,11 @@ export type Effect =
   /** Breaks a watch after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
   /**
-   * Breaks the call to a webhook before the webhook gets it, as on a closed connection. The webhook's failurePolicy
-   * then applies.
+   * Breaks the call to a webhook before the webhook gets the request, as on a closed connection. The webhook's
+   * failurePolicy then applies.
    */
   | { readonly type: "LostReview" }
-  /** Calls the webhook, and discards its answer. The webhook's failurePolicy then applies. */
+  /** Calls the webhook, and discards the webhook's answer. The webhook's failurePolicy then applies. */
   | { readonly type: "LostVerdict" };
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];

@@ -101,7 +101,7 @@ export function stringsAt(object: unknown, path: string): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** Returns the map at a key. Creates it if it is missing. */
+/** Returns the map at a key. Creates a missing map. */
 export function childOf(parent: Tree, key: string): Tree {
   const value = parent[key];
   if (isRecord(value)) return value;

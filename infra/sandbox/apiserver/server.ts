@@ -30,7 +30,7 @@ export interface ApiServerOptions {
   readonly definitions?: readonly KubeObject[];
   /** The addresses of the processes that run as pods. The server calls webhooks behind a Service at these addresses. */
   readonly network?: PodNetwork;
-  /** Returns the current time. Timestamps, grace periods and the expiry of tokens depend on it. */
+  /** Returns the current time. Timestamps, grace periods and the expiry of tokens depend on this time. */
   readonly now?: () => Date;
   /** Sets the timers of watches, which send bookmarks and end the watch. */
   readonly setTimer?: ServerState["setTimer"];

@@ -204,7 +204,7 @@ async function isOk(client: KubeClient, path: string): Promise<boolean> {
   return (await client.raw({ method: "GET", path })).code === 200;
 }
 
-/** Returns the body of a 200 answer from a server. This CA must have issued the server's certificate. */
+/** Returns the body of a 200 answer from a server. The given CA must have issued the server's certificate. */
 function bodyFrom(url: string, { caPem: ca }: Authority): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(url, { ca, agent: false, timeout: ASK_TIMEOUT_MS }, (response) => {

@@ -103,7 +103,7 @@ export async function virtApi(options: VirtProgramOptions): Promise<Program> {
   return { name: "virt-api", command: join(binaries, "virt-api"), args, comesBack: true };
 }
 
-/** Returns the program virt-controller. It uses virt-api's certificate. */
+/** Returns the program virt-controller. The program uses virt-api's certificate. */
 export async function virtController(options: VirtProgramOptions, settings: ControllerSettings): Promise<Program> {
   const { binaries, folder, host, kubeconfigOf } = options;
   const serving = join(folder, SERVING);

@@ -29,7 +29,10 @@ export interface ProcessKnobs {
    * Returns the port of this machine for a port of the pod's container. Returns undefined if the pod has no process.
    */
   portOf(podUid: string, containerPort: number): number | undefined;
-  /** Kills a pod's process, as the kernel does when memory runs out. The kubelet restarts it. */
+  /**
+   * Kills a pod's process, as the kernel does when memory runs out. The process starts again after a short pause, as
+   * under a kubelet.
+   */
   kill(podUid: string): void;
   /** Renews the tokens of all pods now, and not only shortly before they expire. */
   renewTokens(): Promise<void>;

@@ -68,7 +68,7 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   });
   declared += 1;
   const name = `object${declared}`;
-  // Each type needs its own class, because the CEL library recognises the type of a value by its class.
+  // Each type needs its own class, because the CEL library recognises the type of a value by the value's class.
   const Struct = class {
     declare readonly type: string;
   };

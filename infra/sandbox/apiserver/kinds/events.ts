@@ -77,7 +77,7 @@ function validateEvent(event: KubeObject): readonly FieldError[] {
   return [...unless(homes.includes(namespace), elsewhere), ...texts.flatMap((one) => textErrors(event, ...one))];
 }
 
-/** The maximum lengths of texts in Events with an eventTime. All texts but the message are required. */
+/** The maximum lengths of texts in Events with an eventTime. All texts except the message are required. */
 const LIMITS = { reportingComponent: Infinity, reportingInstance: 128, action: 128, reason: 128, message: 1024 };
 
 function textErrors(event: KubeObject, name: string, limit: number): readonly FieldError[] {

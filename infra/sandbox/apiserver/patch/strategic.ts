@@ -34,7 +34,7 @@ function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
     const at = { place: below(place, name), order: wanted[`$setElementOrder/${name}`] };
     if (directive === "$deleteFromPrimitiveList") deleteFromSet(result, name, value);
     else if (directive === undefined) mergeField(result, value, { name, at });
-    // A directive without its list reorders the existing list.
+    // A `$setElementOrder` without a new list reorders the existing list.
     else if (wanted[name] === undefined) mergeField(result, result[name] ?? null, { name, at });
   }
   return result;

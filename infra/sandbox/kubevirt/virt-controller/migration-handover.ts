@@ -1,5 +1,5 @@
 /**
- * Starts and aborts migrations as virt-controller does: writes into the VMI's status what the virt-handlers must do.
+ * Starts and aborts migrations as virt-controller does: writes requests to the virt-handlers into the VMI's status.
  * Also aborts backups.
  */
 import { isDeepStrictEqual } from "node:util";

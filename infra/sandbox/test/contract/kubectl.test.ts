@@ -69,7 +69,7 @@ describe.runIf(isInstalled)("kubectl", () => {
 
   test("drain", async () => {
     const draining = kubectl("drain n --force --timeout 30s");
-    // Ends the containers of the pod, as a kubelet would report.
+    // Removes the terminating pod, as a kubelet does after the end of the pod's containers.
     await vi.waitFor(async () => expect(await kubectl("get pod p")).toMatch(/ Terminating /), { timeout: 10_000 });
     await kubectl("delete pod p --force --grace-period 0");
     expect(await draining).toContain("node/n drained");

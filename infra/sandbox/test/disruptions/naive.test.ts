@@ -122,8 +122,8 @@ async function migrate(vmiName: string) {
   return metadata;
 }
 
-// virt-handler does not shut down a guest during a migration. The launcher destroys the guest 15 s after its grace
-// period.
+// virt-handler does not shut down a guest during a migration. The launcher destroys the guest 15 s after the guest's
+// grace period.
 test.each(ALL)("a migration longer than the grace period saves no VM from %s", async (reason) => {
   const node = `moving-${reason}`.toLowerCase();
   const [guest] = await createGuests(node, "LiveMigrate");

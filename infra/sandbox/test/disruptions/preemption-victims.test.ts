@@ -5,7 +5,9 @@ import type { Node, Pod, PodDisruptionBudget } from "../../actors/resources.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 
-/** Makes a pod: `a:0/4` is pod a of priority 0 with a request of 4Gi. With `@10` it started 10 s after the others. */
+/**
+ * Makes a pod: `a:0/4` is pod a of priority 0 with a request of 4Gi. With `@10`, the pod started 10 s after the others.
+ */
 function pod(text: string): Pod {
   const {
     name = "",

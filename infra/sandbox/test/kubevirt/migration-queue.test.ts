@@ -45,7 +45,7 @@ interface Situation {
   readonly launchers?: readonly Pod[];
 }
 
-/** Returns the result for a migration from node-1 that was created a minute ago. */
+/** Returns the result of `turnOf` for a migration from node-1 that was created a minute ago. */
 function turnIn({ limits = {}, others = "", before, own = {}, launchers = [podOn("node-1")] }: Situation) {
   const me = { ...migrationOf("me", "Pending"), metadata: { ...metadataOf("own", 60), ...own } } as Migration;
   const found = others

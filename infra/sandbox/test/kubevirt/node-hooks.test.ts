@@ -10,7 +10,10 @@ import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "hooks";
 const GRACE = 120;
-/** The seconds after which the launcher destroys the guest: its grace period, and the time that the launcher adds. */
+/**
+ * The seconds after which the launcher destroys the guest: the guest's grace period, and the time that the launcher
+ * adds.
+ */
 const DESTROYED_AFTER = GRACE + 15;
 const world = useSandbox({ terminationSeconds: 5, migrationSeconds: 60 });
 const vmis = kubevirt.virtualMachineInstances;
