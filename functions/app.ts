@@ -1,6 +1,6 @@
 /**
- * The routes: which handler answers which path. Before a handler runs, the cluster is found, the caller is
- * authenticated, and memory for the body is reserved.
+ * Routes requests to handlers. Before a handler runs, Lifeboat finds the cluster, authenticates the caller, and
+ * reserves memory for the body.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -22,7 +22,9 @@ import { type AdmissionReview, readBody, type Received, tooLarge } from "./revie
 import { findEntry, type IsolateState, type Target, targetOf } from "./target.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The maximum size of a review: an envelope with two objects of 3 MB, the API server's limit for an object. */
+/**
+ * The maximum size of an AdmissionReview, which contains up to two objects. The API server limits an object to 3 MB.
+ */
 const LARGEST_REVIEW_BYTES = 7 * 1024 * 1024;
 
 interface Of {
@@ -47,7 +49,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
-  // Uses one router. A plain Hono builds three routers and chooses among them at its first request.
+  // Passes one router, because a plain Hono app builds three routers and chooses one at its first request.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {
@@ -66,7 +68,10 @@ export function createApp(
       c.set("target", targetOf(c.req.param("cluster") ?? "", entry, { env: c.env, platform, state }));
       await next();
     };
-  /** Reads the body of a review if there is memory for it, and reserves that memory until the answer. */
+  /**
+   * Reads the body of a review, and reserves memory for the body until the answer. Refuses the review if memory is
+   * short.
+   */
   const receive =
     (most: number, refuseUnread: (uid: string) => AdmissionReview): Middleware =>
     async (c, next) => {
@@ -101,7 +106,7 @@ export function createApp(
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c, c.env));
 
-  // Loads the pages at the first visit, so that no API server waits until they are loaded.
+  // Loads the code of the pages at the first visit to a page, so that no API server waits for this code.
   let pages: ReturnType<typeof Pages.createPages> | undefined;
   const page = async (c: AppContext) => {
     const { createPages } = await import("./page/routes.ts");
@@ -146,7 +151,10 @@ function reject(c: Context, rejection: RejectionError): Response {
 
 type Verify = (c: Context, entry: ClusterEntry, now: Date) => Promise<void>;
 
-/** Authenticates an API server. Some cannot send a header: the token may be part of the path. */
+/**
+ * Authenticates an API server by a token in the Authorization header or in the path. Some API servers cannot send the
+ * header.
+ */
 const asWebhook: Verify = async (c, { webhookToken }) => {
   const presented = bearerOf(c) ?? c.req.param("webhookToken");
   if (!(await isOneOf(webhookToken, presented))) throw new RejectionError("Unauthorized");
@@ -161,7 +169,7 @@ function bearerOf(c: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 }
 
-/** Compares the token with every expected token, so that a missing token takes as long as a wrong one. */
+/** Compares the token with every expected token, so that the duration of the comparison reveals nothing. */
 async function isOneOf(expected: string | readonly string[], presented = ""): Promise<boolean> {
   return (await Promise.all([expected].flat().map((token) => timingSafeEqual(presented, token)))).includes(true);
 }

@@ -1,6 +1,6 @@
 /**
- * Checks Lifeboat itself in a cluster during full scans. The conditions of the LifeboatConfiguration and the log show
- * the findings.
+ * Checks Lifeboat's installation in a cluster during full scans. Reports the findings in the conditions of the
+ * LifeboatConfiguration and in the log.
  */
 import type { Action } from "../shared/kube/action.ts";
 import { type Client, named } from "../shared/kube/client.ts";
@@ -30,8 +30,8 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 const REPORT_SECONDS = 10;
 
 /**
- * Updates the conditions of the LifeboatConfiguration, also after a failed scan, because a missing permission may be
- * the cause. Never throws.
+ * Updates the conditions of the LifeboatConfiguration, also after a failed scan, because a condition shows missing
+ * permissions. Never throws.
  */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;
@@ -49,7 +49,7 @@ export async function keepConditions(target: Target): Promise<void> {
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // Forgets the API server's earlier calls. Only its next call proves that the webhook works again.
+    // Forgets that the API server has called Lifeboat. Only a new call proves that the webhook works again.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {
@@ -75,8 +75,8 @@ async function readingOf({ spec }: ConfigurationFacts, settings: Settings, clust
 }
 
 /**
- * Records that Lifeboat could not read the facts for a review. Never throws. Without a LifeboatConfiguration, or if the
- * API server does not answer, only the log has the record.
+ * Records in the LifeboatConfiguration that Lifeboat could not read the facts for a review. Never throws. If the write
+ * is impossible, only the log shows the failed review.
  */
 export async function keepUndecided(target: Target, why: string): Promise<void> {
   try {
@@ -93,15 +93,15 @@ async function write(actions: readonly Action[], { platform: { now } }: Target, 
   for (const action of actions) await act(action, { cluster, now });
 }
 
-/** Reads the settings, or returns the last known settings if Lifeboat cannot read them. */
+/** Reads the settings. If the read fails, returns the last known settings or the defaults. */
 async function settingsNow(target: Target, cluster: Client): Promise<Settings> {
   const found = await orWhenUnread(target.settings(cluster), undefined);
   return found?.settings ?? target.state.settings.last(target.name) ?? DEFAULT_SETTINGS;
 }
 
 /**
- * Returns whether the API server has rejected Lifeboat's credentials. An API server that does not answer has not
- * rejected them.
+ * Returns when Lifeboat's token expires, and whether the API server rejects the token. If the API server does not
+ * answer, the token counts as accepted.
  */
 export async function credentialOf({ entry }: Target, cluster: Client): Promise<CredentialFacts> {
   return { expiresAt: expiryOf(entry.token), rejected: !(await orWhenUnread(isTokenAccepted(cluster), true)) };

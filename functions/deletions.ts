@@ -1,4 +1,7 @@
-/** The guard's handler: reviews deletions of VMs' pods. It answers at once; a refusal says when to try again. */
+/**
+ * The guard's handler: reviews deletions of VMs' pods. Lifeboat answers at once, and a refusal says when the client may
+ * try again.
+ */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { BUSY } from "../shared/kube/failures.ts";
@@ -50,8 +53,8 @@ export function refuseUnread(uid: string): review.AdmissionReview {
 }
 
 /**
- * Answers a review of a deletion. Refuses any other request with "try again"; the shipped webhook sends no such
- * request.
+ * Answers a review of a deletion. Refuses a review of another operation with "try again"; the shipped webhook sends
+ * only deletions.
  */
 async function answerDeletion(
   c: Context,
@@ -84,14 +87,17 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
  */
 const GONE_SECONDS = 1;
 
-/** Returns the message of the refusal. It is the same in a dry run, in which Lifeboat deletes nothing. */
+/**
+ * Returns the message of a refusal for a pod that Lifeboat deletes itself. A dry run, which deletes nothing, gets the
+ * same message.
+ */
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
   return MESSAGES.deletedByLifeboat(name, reason);
 }
 
 /**
- * The time limit, in seconds, of each read that may fail without preventing the VM's mark. A review spends at most
- * three times this limit on such reads.
+ * The time limit, in seconds, of one read or write that the VM's mark does not depend on. A review spends at most three
+ * times this limit on such reads and writes.
  */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
@@ -125,8 +131,8 @@ async function rule(
 }
 
 /**
- * Records Events and reconciles the VMI. After a refusal the VM has to move; after an allowed deletion its Evacuation
- * may have to end.
+ * Records Events and reconciles the VMI. A refusal starts a move, and an allowed deletion may end an Evacuation of the
+ * VMI.
  */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations } = facts;

@@ -19,7 +19,10 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
  * each requested evacuation.
  */
 const CYCLE_SECONDS = 240;
-/** The share of a cycle for reading pods and requesting evacuations. The rest is for recording the last outcome. */
+/**
+ * The share of a cycle's time for reading pods and requesting evacuations. The remaining time is for recording the last
+ * outcome.
+ */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;
@@ -65,7 +68,9 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   await requeue(target, report, REQUEUE_SECONDS.ofTick);
 }
 
-/** The platform stops work that continues 30 s after the answer. */
+/**
+ * Time limits, in seconds, of the reconcile after a cycle. Cloudflare stops work that continues 30 s after the answer.
+ */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
 /** Reconciles the VMs of new and withdrawn requests at once. Otherwise their next reconcile may be a minute away. */
@@ -122,7 +127,10 @@ function countsOf(nominations: readonly Answered[]): Readonly<Record<string, num
   return Object.fromEntries([...groups].map(([result, { length }]) => [result, length]));
 }
 
-/** Reports the problems of a policy, also if Lifeboat uses the policy without some of its plugins. */
+/**
+ * Logs the problems of a policy, and records an Event about the policy's ConfigMap. A policy without some of its
+ * plugins may still be in use.
+ */
 async function reportPolicy(target: Target, { configMap, problems }: LoadedPolicy) {
   if (problems.length === 0) return;
   const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");

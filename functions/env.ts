@@ -3,7 +3,7 @@ import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";
 
-/** Lifeboat's version. A test keeps it equal to the one in package.json. */
+/** Lifeboat's version. A test checks that package.json has the same version. */
 export const VERSION = "0.4.0";
 
 /** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
@@ -23,11 +23,11 @@ export interface Env {
   readonly CLUSTER_REGISTRY?: ClusterRegistry;
   readonly REGISTRY_KEY?: string;
   readonly TICKS?: TickQueue;
-  /** Workers VPC bindings, by the name in `binding:NAME`. */
+  /** Workers VPC bindings. A cluster's `server` field refers to a binding as `binding:NAME`. */
   readonly [binding: string]: unknown;
 }
 
-/** The effects of the platform: network, clock, timers, randomness and log. Tests replace them. */
+/** The platform's functions for network, clock, timers, randomness and log. Tests replace these functions. */
 export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;
@@ -37,7 +37,7 @@ export interface Platform {
   /** The watched objects, if this process watches its cluster. */
   readonly stores?: () => Stores | undefined;
   /**
-   * Compares the certificate that this process serves with a caBundle. Absent on Cloudflare, which has its own
+   * Compares a caBundle with the certificate that this process serves. Absent on Cloudflare, which serves its own
    * certificate.
    */
   readonly trust?: (caBundle: string) => CertificateFacts;

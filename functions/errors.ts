@@ -1,4 +1,4 @@
-/** Every error answer, in one table with one renderer. Only the answers of probes are not here: they have no body. */
+/** The table of all error answers, and their renderer. */
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
@@ -73,8 +73,8 @@ const CODES_OF_FAILURES: Partial<Record<ClusterError["failure"]["reason"], Error
 };
 
 /**
- * Returns the rejection for a thrown value. Any value that is neither a rejection nor a cluster's failure is a defect,
- * which only the log describes.
+ * Returns the rejection for a thrown value. Logs an unexpected value as a defect, and returns InternalError without
+ * details.
  */
 export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, unknown>>) => void): RejectionError {
   if (error instanceof RejectionError) return error;
@@ -92,13 +92,14 @@ function isCutShort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
 
-/** Returns whether the same request would get the same answer again. */
+/** Returns whether the caller caused the error. The same request would then fail again. */
 export function isCallersFault(error: unknown): boolean {
   return isCutShort(error) || (error instanceof RejectionError && renderRejection(error).code < 500);
 }
 
 /**
- * Returns undefined for a failed read of the cluster, so that the other data is still shown. Throws any other error.
+ * Returns undefined for a failed read of the cluster, so that a page still shows its other data. Throws any other
+ * error.
  */
 export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;

@@ -1,6 +1,6 @@
 /**
- * The relay's endpoint. An event says that an object in a cluster has changed; Lifeboat then reads the object from the
- * cluster.
+ * The endpoint for the relay's events. An event names a changed object of a cluster; Lifeboat then reads the object
+ * from the cluster.
  */
 import type { Context } from "hono";
 import { timingSafeEqual } from "hono/utils/buffer";
@@ -24,8 +24,8 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
 }
 
 /**
- * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. Permanent refusals are
- * left to full scans.
+ * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. A permanent failure does
+ * not repeat the batch: the next full scan tries again.
  */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);
@@ -72,8 +72,8 @@ export async function asRelay(c: Context, { relaySecret = [] }: ClusterEntry, no
 
 const TOLERANCE_SECONDS = 5 * 60;
 /**
- * Senders sign with an old and a new secret during a rotation. The limit protects against headers with thousands of
- * signatures.
+ * The maximum number of signatures to check, because a header may contain thousands. A sender signs with two secrets
+ * during a rotation.
  */
 const MOST_SIGNATURES = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
@@ -85,8 +85,8 @@ export interface SignatureHeaders {
 }
 
 /**
- * Checks the signature by https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,
- * with the platform's own HMAC.
+ * Checks the signature according to
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
  */
 export async function isSigned(
   payload: string,

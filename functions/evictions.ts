@@ -153,8 +153,8 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
 }
 
 /**
- * Refuses an eviction for which Lifeboat could read nothing. There is no Retry-After, so that kubectl and the
- * descheduler show the message.
+ * Refuses an eviction that Lifeboat cannot review for lack of memory. The refusal has no Retry-After, because kubectl
+ * and the descheduler then show the message.
  */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
@@ -170,8 +170,8 @@ function isForGood(error: unknown, hasFacts: boolean): boolean {
 }
 
 /**
- * Records that Lifeboat could not read the facts for a review. If the cluster does not answer, Lifeboat cannot write
- * the record.
+ * Records in the LifeboatConfiguration that Lifeboat could not decide a review. Writes nothing if the cluster does not
+ * answer or if memory is short.
  */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
@@ -204,7 +204,7 @@ function isFullExaminationNeeded({ decision, facts, created, isCached }: Review,
 
 /**
  * Returns the facts of the review for the reconcile. Returns no facts if the review removed the VM's mark, because the
- * facts are then outdated.
+ * facts are outdated after the removal.
  */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};

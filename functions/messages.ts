@@ -1,4 +1,7 @@
-/** All messages of the endpoints, in answers and log lines: what happened, why, and what to do. The page's texts stand in its templates. */
+/**
+ * All messages of the endpoints, in answers and log lines: what happened, why, and what to do. The web pages have their
+ * texts in their templates.
+ */
 
 export const ENDPOINT_MESSAGES = {
   // Answers to callers whose requests are rejected

@@ -1,5 +1,6 @@
 /**
- * Probes and metrics for Prometheus. The processes of a Worker share no memory, so each request reads the cluster anew.
+ * Probes and metrics for Prometheus. The processes of a Worker share no memory, so each request reads the cluster
+ * again.
  */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
@@ -27,7 +28,8 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 const READ_SECONDS = 9;
 
 /**
- * Answers whether the API server of a cluster accepts Lifeboat. Conditions and `lifeboat doctor` report other problems.
+ * Answers whether the API server of a cluster accepts Lifeboat's token. Conditions and `lifeboat doctor` report other
+ * problems.
  */
 export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
   const rejected = !(await isTokenAccepted(target.connect(READ_SECONDS)));
@@ -44,7 +46,8 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
     const seen = await readAll(target, cluster);
     return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
-    // With rejected credentials, answers with the metrics that need no cluster, so that an alert can use these metrics.
+    // If the API server rejects the token, the answer has only metrics that need no read of the cluster. An alert can
+    // then report the rejected token.
     const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
     if (credential?.rejected !== true) throw error;
     return answer({ credential });
@@ -102,8 +105,8 @@ function isRefused(error: unknown, code: number): boolean {
 }
 
 /**
- * Answers whether CLUSTERS and the registry's keys can be parsed. The answer names no cluster, because strangers may
- * ask.
+ * Answers whether CLUSTERS and the registry's keys can be parsed. The answer names no cluster, because the request
+ * needs no token.
  */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;

@@ -1,6 +1,6 @@
 /**
- * Runs reconciles of a cluster within a time limit, either after an answer or for a caller. Logs their failures in one
- * line.
+ * Runs reconciles of a cluster within a time limit, either after an answer or for a caller. Logs the failures of a
+ * reconcile in one line.
  */
 import type { Context } from "hono";
 import * as z from "zod/mini";
@@ -29,8 +29,8 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit, and logs failures and unfinished work in one line. `fresh`: reads the settings now.
- * `held`: limits the memory of reads. `watched`: uses facts from watches; full scans do not set it.
+ * Reconciles within a time limit, and logs failures and unfinished work in one line. `fresh`: ignores cached settings.
+ * `held`: limits the memory of reads. `watched`: uses facts from watches, which full scans do not use.
  */
 export async function reconcileWithin(
   target: Target,
@@ -59,8 +59,8 @@ export async function reconcileWithin(
 }
 
 /**
- * Groups failures by kind, so that thousands of failures make few log lines. Each line has the first failure of its
- * kind as an example.
+ * Groups failures by kind, so that thousands of failures fit in one log line. Each kind has its first failure as an
+ * example.
  */
 class Failures {
   readonly #kinds = new Map<string, { times: number; readonly doing: string; readonly failure: Failure }>();
@@ -77,7 +77,7 @@ class Failures {
   }
 }
 
-/** The platform stops work that continues 30 s after the answer. */
+/** The time limit, in seconds, of work after an answer. Cloudflare stops work that continues 30 s after the answer. */
 const AFTER_ANSWER_SECONDS = 20;
 
 /**
@@ -108,14 +108,17 @@ const TICK_SECONDS = 50;
 const UNDER_WAY_SECONDS = 20;
 const REQUEUE_SECONDS = 1;
 
-/** Answers a request for a full scan: 200 with its result, or 202 if the time was too short for all of it. */
+/** Answers a request for a full scan: 200 with the result, or 202 if the time was too short for the whole scan. */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
   const { done, failures, left } = await scanAll(target);
   if (left === 0) return c.json({ done, failures });
   return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
 }
 
-/** Reconciles everything, with settings and webhooks that are read now: a new installation takes effect at once. */
+/**
+ * Reconciles everything with settings and webhooks that Lifeboat reads now, so that a new installation takes effect at
+ * once.
+ */
 export async function scanAll(target: Target): Promise<Result> {
   try {
     return await reconcileWithin(target, FULL_SCAN_SECONDS, reconcileAll, { fresh: true });

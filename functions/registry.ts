@@ -4,11 +4,11 @@ import type { Parsed } from "../shared/settings/problem.ts";
 import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
-/** How long an entry is kept, in seconds. */
+/** How long Lifeboat keeps a read entry or list, in seconds. */
 const CACHE_SECONDS = 30;
 /**
- * How many names of unknown clusters Lifeboat remembers: anybody may send requests with such names. Above this number,
- * Lifeboat reads the list of all clusters instead.
+ * The maximum number of remembered names of unknown clusters, because anybody may send such a name. Above this number,
+ * Lifeboat checks names against the list of all clusters.
  */
 const MOST_ABSENT = 100;
 

@@ -11,17 +11,17 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/**
- * A received request. `arrived`: when the API server's timeout started. Finding and authenticating the cluster takes
- * part of that time.
- */
+/** A received request. `arrived`: when the request arrived, before Lifeboat found and authenticated the cluster. */
 export interface Received {
   readonly arrived: Date;
   readonly body: string;
   readonly held: Held;
 }
 
-/** An API server puts the uid near the start of the body. It rejects an answer without the uid. */
+/**
+ * How many bytes of a body Lifeboat reads to find the uid. An API server puts the uid near the start, and rejects an
+ * answer without the uid.
+ */
 const BEGINNING_BYTES = 1024;
 
 /** Reads the body of a review up to a limit. `Busy`: there is no memory for the body, and only the uid was read. */
@@ -83,7 +83,7 @@ export function requestIn(body: string) {
   return { uid: request.uid, request };
 }
 
-/** Parses a body of JSON. BadRequest names the first problem. */
+/** Parses a body of JSON. Throws BadRequest with the first problem. */
 export function parseBody<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
   const parsed = schema.safeParse(jsonOf(text));
   return parsed.success ? parsed.data : rejectProblems("BadRequest", problemsIn(parsed.error, "body"));
@@ -129,7 +129,7 @@ interface More {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Refuses with 429 in every case: callers take 429 as "try again", and any other code as final. */
+/** Refuses with 429 in every case: callers try again after 429, and take any other code as final. */
 export function refusal(uid: string, message: string, { warnings, retryAfterSeconds }: More = {}): AdmissionReview {
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return answer(uid, warnings, { code: 429, reason: "TooManyRequests", message, ...details });
@@ -164,8 +164,8 @@ const DEFAULT_TIMEOUT_SECONDS = 10;
 const LONGEST_TIMEOUT_SECONDS = 30;
 
 /**
- * Returns how long the API server waits: its `?timeout=` (a Go duration), or its default if that is missing or
- * malformed.
+ * Returns how long the API server waits: the value of `?timeout=` (a Go duration). Without a valid value, returns the
+ * API server's default.
  */
 export function timeoutSeconds(query: string | undefined): number {
   const parts = [...(query ?? "").matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
@@ -183,8 +183,8 @@ const MOST_REVIEWS = 3;
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
-   * Why the VMI's Evacuations could not be listed. The review is then not repeated, because it could choose the name of
-   * an ended Evacuation.
+   * Why the VMI's Evacuations could not be listed. Lifeboat does not repeat the review then, because a second review
+   * could choose the name of an ended Evacuation.
    */
   readonly failedRead?: Error | undefined;
 }

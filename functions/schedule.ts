@@ -22,12 +22,15 @@ export interface Tick {
 
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
 
-/** A message that has waited longer than this, in milliseconds, is dropped: the next tick has sent a new one. */
+/**
+ * The maximum age of a message in the queue, in milliseconds. Lifeboat drops an older message, because the next tick
+ * has sent a new message.
+ */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
 /**
  * How many clusters are reconciled at a time, if there is no queue. Clusters that do not answer would otherwise use up
- * the connections of the others.
+ * the connections of other clusters.
  */
 const CLUSTERS_AT_A_TIME = 4;
 /** How long one cluster may take while other clusters wait, in seconds, if there is no queue. */
@@ -35,7 +38,7 @@ const SHARE_SECONDS = 10;
 /** Without a queue, a tick starts no work on another cluster after this time, in milliseconds. */
 const LAST_START_MS = 50_000;
 
-/** Sends the tick to every cluster by the queue. Without a queue, it works on as many clusters as the minute allows. */
+/** Puts a message for every cluster into the queue. Without a queue, works on clusters until the minute is over. */
 export async function runTick(scheduledTime: number, surroundings: Surroundings): Promise<void> {
   const ticks = (await clusterNames(surroundings)).map((cluster) => ({ cluster, scheduledTime }));
   const queue = surroundings.env.TICKS;
@@ -58,7 +61,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order, so that a later tick reaches a cluster that this one does not reach. */
+/** Works on clusters in a random order. If a tick does not reach a cluster, a later tick probably reaches it. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -114,7 +117,6 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
  */
 const STAY_MS = 5000;
 
-/** Reconciles again and again until the next tick is due. */
 async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {
   const { platform, stays = () => false } = surroundings;
   if (!stays() || platform.now().getTime() + 2 * STAY_MS >= until) return;

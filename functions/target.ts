@@ -15,13 +15,16 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The memory of this process: caches that the platform may empty at any time. */
 export interface IsolateState {
-  /** The last parsed value of `CLUSTERS`, by its text. The value seldom changes, and every request needs it. */
+  /** Caches the parsed form of `CLUSTERS` by its text, because every request needs the parsed form. */
   readonly clusters: Map<string | undefined, Clusters>;
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
   readonly budget: MemoryBudget;
-  /** Counts reviews for the server's metrics. A Worker's processes do not last, so only its log records reviews. */
+  /**
+   * The numbers of reviews, for the metrics of a long-lived process. A Worker's processes are short-lived, so a Worker
+   * only logs its reviews.
+   */
   readonly reviews: ReviewCounts;
 }
 
@@ -42,8 +45,8 @@ export interface Target {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Creates a client whose requests fail after `seconds`, or when the cluster's time in a tick is over. `held`: the
-   * reservation of memory to which the client's reads add.
+   * Creates a client whose requests fail after `seconds`, or when the cluster's share of a tick is over. `held`: a
+   * reservation of memory to which the client adds its reads.
    */
   connect(seconds: number, held?: Held): Client;
   /** Returns a client whose reads may be slightly old. Undefined if the process watches nothing. */
@@ -75,7 +78,7 @@ export interface Surroundings {
 }
 
 /**
- * The address for requests through a VPC binding. Its host is only used as Host header and SNI: every API server's
+ * The address for requests through a VPC binding. The host only sets the Host header and the SNI: every API server's
  * certificate has this name.
  */
 const BINDING_SERVER = "https://kubernetes.default.svc";
@@ -130,7 +133,7 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
-  // Removes older texts: in a cluster, the text contains a token that changes.
+  // Removes older values of `CLUSTERS`. Inside a cluster, the value contains a token that changes.
   if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;

@@ -1,6 +1,6 @@
 /**
- * Lists the actions for a VM or a node, each with its effect and the command that does it. The page itself changes
- * nothing.
+ * Lists the actions for a VM or a node, each with its effect and its command. The page shows the commands, and changes
+ * nothing itself.
  */
 import { html } from "hono/html";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
@@ -42,7 +42,7 @@ interface Actable {
   readonly settings: Settings;
 }
 
-/** Lists the actions on a VM that Lifeboat's commands would accept now. */
+/** Lists the actions on a VM that the `lifeboat` command would accept now. */
 export function actsOnVm({ vmi, evacuations, settings }: Actable, key: NamespacedName): readonly Act[] {
   if (vmi === undefined || isFinal(vmi)) return [];
   const mayMove = isToMove(vmi, settings);
@@ -95,7 +95,7 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   return pinned ? [drain, restart] : [drain];
 }
 
-/** Lists what a person can change of a NodeEvacuation that has not ended. */
+/** Lists the actions on a NodeEvacuation that has not ended. */
 export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
   const node = spec.nodeName;
@@ -117,7 +117,7 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
   return [spec.progress === "Paused" ? resume : pause, cancel];
 }
 
-/** Lists what a person can change of a RollingMaintenance that has not ended. */
+/** Lists the actions on a RollingMaintenance that has not ended. */
 export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
   const whole = `rollm/${name}`;

@@ -27,7 +27,7 @@ import { countVms, isClosed, type NodeLine, nodeLines, nodeTable, type RecentVms
 import type { Visit } from "./session.ts";
 
 const READ_SECONDS = 10;
-/** Seconds between renewals. A renewal reads every node. */
+/** Seconds between two refreshes of the page. A refresh reads every node. */
 const EVERY_SECONDS = 10;
 const MOST_OPEN = 200;
 const MOST_ENDED = 50;
@@ -102,7 +102,10 @@ function blockedAmong(stuck: number, all: number): string {
 
 type Condition = ConfigurationObserved["conditions"][number];
 
-/** A problem of Lifeboat itself in a cluster. `bad`: it does not work. `warn`: it will stop working, or its state is not known. */
+/**
+ * A problem of Lifeboat itself in a cluster. `bad`: Lifeboat does not work. `warn`: Lifeboat will stop working, or its
+ * state is not known.
+ */
 export interface Problem {
   readonly mood: "bad" | "warn";
   readonly title: string;

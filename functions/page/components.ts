@@ -4,11 +4,11 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { plain } from "../../shared/kube/plain.ts";
 import { durationText } from "../../shared/settings/time.ts";
 
-/** Escaped HTML: only the `html` template inserts text of a cluster or a visitor. */
+/** Escaped HTML. Only the `html` template, which escapes text, inserts text from a cluster or a visitor. */
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;
-/** Isolates text of another party, so that it cannot change the text direction of the page around it. */
+/** Isolates foreign text, so that its characters cannot change the text direction of the page. */
 export function isolated(text: string | undefined): Html | "" {
   if (text === undefined || text === "") return "";
   const isLong = text.length > LONGEST;
@@ -20,8 +20,8 @@ export function visible(text: string): string {
 }
 
 /**
- * Makes a sentence: starts with a capital letter, unless the first word is a field such as `spec.progress` or a name
- * such as `node-1`, and ends with a full stop.
+ * Makes a sentence, which ends with a full stop. A first word such as `spec.progress` or `node-1` stays as it is; any
+ * other first word gets a capital letter.
  */
 export function sentence(words: string): string {
   if (words === "") return "";
@@ -38,7 +38,7 @@ const join = (...parts: readonly string[]) =>
   `/${parts.map((one) => encodeURIComponent(one.toWellFormed())).join("/")}`;
 
 export const FLEET_PATH = "/";
-/** `to`: the page to come back to. */
+/** `to`: the page that opens after the sign-in. */
 export const signInPath = (to: string) => `/signin?to=${encodeURIComponent(to)}`;
 export const clusterPath = (cluster: string) => join("fleet", cluster);
 export const nodePath = (cluster: string, node: string) => join("fleet", cluster, "nodes", node);
@@ -73,7 +73,7 @@ export function move(cluster: string, from: string | undefined, to: string | und
 
 type Step = readonly [name: string, path?: string];
 
-/** Renders the path to a page. The last step is the page itself. */
+/** Renders the breadcrumbs of a page. The last breadcrumb is the page itself. */
 export function crumbs(...steps: readonly Step[]): Html {
   const stepOf = ([name, path]: Step) =>
     path === undefined
@@ -106,8 +106,8 @@ export function lasting(seconds: number): Html {
 }
 
 /**
- * How good a state is. `good`: done. `busy`: in progress without a person. `warn`: may become bad. `bad`: stays bad
- * until a person acts. `quiet`: none of these.
+ * How good a state is. `good`: done. `busy`: in progress without a person. `warn`: may become bad. `bad`: a person has
+ * to act. `quiet`: neutral.
  */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 export type Labelled = readonly [word: string, mood: Tone];
@@ -128,14 +128,14 @@ export function shellLine(...words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
 }
 
-/** Renders a command with a button to copy it. The script shows the button. */
+/** Renders a command and a button that copies the command. The button is hidden until the script runs. */
 export function commandLine(text: string): Html {
   return html`<span class="command"
     ><code>${text}</code><button type="button" aria-label="Copy: ${text}">Copy</button></span
   >`;
 }
 
-/** Renders folded commands that show the same data in a terminal. */
+/** Renders a collapsed list of commands that show the same data in a terminal. */
 export function fromTerminal(...commands: readonly string[]): Html {
   return html`<details data-key="terminal">
     <summary>From a terminal</summary>
@@ -152,7 +152,7 @@ export function section<T>(title: string, rows: readonly T[], content: (rows: re
   </section>`;
 }
 
-/** A fact without a value is left out. */
+/** One row of a fact list. The list leaves out a row with an empty value. */
 type Fact = readonly [term: string, value: Html | string];
 
 export function factList(facts: readonly Fact[]): Html | "" {
@@ -181,10 +181,10 @@ export interface Column<T> {
 
 interface Table<T> {
   readonly key: (row: T) => string;
-  /** The columns of the table. The first one names the row. */
+  /** The first column names the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
-  /** The maximum number of rows that the table shows. The table only counts further rows. */
+  /** The maximum number of rows to show. The table shows only the number of the remaining rows. */
   readonly most: number;
 }
 

@@ -73,15 +73,15 @@ export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
 };
 
 /**
- * Phases that need attention, the most urgent first. In BackingOff Lifeboat tries again; all other phases need a
- * person.
+ * Phases that need attention, the most urgent first. In BackingOff, Lifeboat tries again; in the other phases, a person
+ * has to act.
  */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternalController", "BackingOff"];
 
 export interface Sorted {
   readonly needAttention: readonly EvacuationFacts[];
   readonly inProgress: readonly EvacuationFacts[];
-  /** Ended Evacuations; the one that ended last comes first. */
+  /** Ended Evacuations, the last ended first. */
   readonly ended: readonly EvacuationFacts[];
 }
 
@@ -106,7 +106,6 @@ function rankOf({ status: { phase = "Pending" } }: EvacuationFacts): number {
   return ATTENTION.indexOf(phase);
 }
 
-/** Compares two Evacuations: the older one comes first. */
 export function oldestFirst(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || Number(isActive(a)) - Number(isActive(b)) || (keyOf(a) < keyOf(b) ? -1 : 1);
 }
@@ -124,7 +123,7 @@ interface Options {
   readonly now: Date;
   readonly caption?: Html | string;
   readonly most: number;
-  /** Whether all rows are about one VM. Then no row names the VM. */
+  /** Whether all rows are about one VM. The table then has no VM column. */
   readonly ofOneVm?: boolean;
 }
 
@@ -163,7 +162,7 @@ export function failedAttempts(
   return next > 0 ? html`${attempts}, next in ${lasting(next)}` : String(attempts);
 }
 
-/** Says since when the Evacuation exists, or when it ended and how long it took. */
+/** Renders the age of an active Evacuation, or the end and the duration of an ended Evacuation. */
 function whenOf(one: EvacuationFacts, now: Date): Html {
   const end = endOf(one);
   if (isActive(one) || end === 0) return ago(one.createdAt, now);

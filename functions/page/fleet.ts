@@ -1,6 +1,6 @@
 /**
- * The page of the fleet: what is in progress and what is wrong in each cluster. A slow cluster does not delay the
- * others.
+ * The page of the fleet: for each cluster, the evacuations in progress and the problems. A slow cluster does not delay
+ * the others.
  */
 import { html } from "hono/html";
 import type { Phase } from "../../shared/kube/evacuation.ts";
@@ -39,8 +39,8 @@ interface FleetEntry {
 /** Seconds after which the page shows a cluster as unreachable, so that one cluster does not delay the page. */
 const CLUSTER_SECONDS = 3;
 /**
- * A Worker may have six open connections. Requests to one cluster run one after another, so that connections are left
- * for the other clusters.
+ * The number of clusters to read at a time. A Worker may have six open connections, and Lifeboat uses one connection
+ * for each cluster.
  */
 const AT_A_TIME = 6;
 const EVERY_SECONDS = 15;

@@ -17,7 +17,9 @@ export interface Asset {
   readonly content: string;
 }
 
-/** Hashes with FNV-1a (32 bits), to tell versions apart. It secures nothing. */
+/**
+ * Hashes a file with FNV-1a (32 bits), so that each version of the file has its own name. The hash gives no security.
+ */
 function versionOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -34,14 +36,13 @@ export interface Frame {
   readonly title: string;
   /** The name of the signed-in user. Absent: nobody is signed in. */
   readonly visitor?: string;
-  /** The address from which the page renews itself. Absent on a page that does not change. */
+  /** The address from which the page refreshes itself. Absent on a page that does not change. */
   readonly path?: string;
-  /** Seconds between two renewals. */
+  /** Seconds between two refreshes. */
   readonly every?: number;
   readonly main: Html;
 }
 
-/** The content of a page. */
 export interface Shown extends Required<Pick<Frame, "title" | "every">> {
   readonly main: Html;
 }
@@ -87,7 +88,10 @@ function signOut(visitor: string): Html {
   </form>`;
 }
 
-/** Answers a page's error. A stranger gets the sign-in page, and returns to the wanted page after signing in. */
+/**
+ * Answers with an error page. A visitor who is not signed in gets the sign-in page, which leads back to the requested
+ * page.
+ */
 export async function answerError(c: PageContext, error: unknown, platform: Platform): Promise<Response> {
   const rendered = renderRejection(rejectionOf(error, platform.log));
   const { code, body } = rendered;
@@ -101,7 +105,7 @@ export async function answerError(c: PageContext, error: unknown, platform: Plat
 
 type Words = readonly [title: string, words: string];
 
-/** The titles and texts of error pages. `InternalError` does not describe the error. */
+/** The titles and texts of error pages. The text for `InternalError` gives no details. */
 // prettier-ignore
 const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],

@@ -1,4 +1,6 @@
-/** Shows NodeEvacuations to a person: their progress, what blocks them, and the commands that change them. */
+/**
+ * Shows NodeEvacuations to a person: their progress, their obstacles, and the commands that change a NodeEvacuation.
+ */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
 import type { NodeFacts } from "../../shared/kube/facts.ts";
@@ -61,7 +63,7 @@ function phaseBadge({ status: { phase = "Scheduled" } }: NodeEvacuationFacts): H
 
 const MOST = 100;
 
-/** Renders the NodeEvacuations that have not ended. The ones that need a person come first. */
+/** Renders the NodeEvacuations that have not ended. NodeEvacuations that need a person come first. */
 export function maintenanceTable(all: readonly NodeEvacuationFacts[], cluster: string, now: Date): Html {
   const columns: readonly Column<NodeEvacuationFacts>[] = [
     { head: "Name", cell: ({ name }) => nodeEvacuationLink(cluster, name) },
@@ -108,8 +110,9 @@ function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html |
 }
 
 /**
- * Returns whether a person has resumed the NodeEvacuation. Lifeboat itself pauses a started NodeEvacuation only after
- * an uncordon. A part of a RollingMaintenance may be paused by an object that could not be read.
+ * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. Lifeboat pauses a started
+ * NodeEvacuation only after an uncordon. Returns false for a part of a RollingMaintenance, because the page may not
+ * know whether the RollingMaintenance is paused.
  */
 function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | undefined): boolean {
   if (owner !== undefined || status.phase !== "Paused") return false;
@@ -117,8 +120,8 @@ function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | und
 }
 
 /**
- * Returns the active NodeEvacuation of a node, otherwise the last one. Returns undefined if there is none or it ended
- * long ago.
+ * Returns the active NodeEvacuation of a node. If none is active, returns the last NodeEvacuation, unless it ended long
+ * ago.
  */
 export function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
   const own = all.filter(({ spec }) => spec.nodeName === node).toSorted((a, b) => b.createdAt - a.createdAt);

@@ -1,6 +1,6 @@
 /**
- * Two tables of a node: its VMs, and the other pods that block a drain. Each row says what happens and who can change
- * it.
+ * Two tables of a node: its VMs, and the other pods that block a drain. Each row says what happens, and who can change
+ * the outcome.
  */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
@@ -25,7 +25,6 @@ export function vmTable(vms: readonly VmProgress[], cluster: string, now: Date):
   return table(vms, { key: ({ row }) => row.key, columns, most: MOST_VMS });
 }
 
-/** Renders the phase of the VM's Evacuation if it says more than "moves" or "waits". */
 function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   if (row.mood === "moving") return badge("Moving", "busy");
   if (isInQueue(row)) return badge("Waiting", "quiet");
@@ -54,7 +53,6 @@ function howItMoves({ verdict: { room }, vmi }: Subject): Html | "" {
   );
 }
 
-/** Renders the reason, and who can change it. */
 function reasonOf({ message, remedy, room }: PodVerdict): Html | "" {
   return room?.fits === false ? withRemedy(room.message ?? "", REMEDY.NoRoom) : withRemedy(message, remedy);
 }

@@ -50,16 +50,14 @@ const MOST_GONE = 50;
 /** The flags of `kubectl drain` for the forecast: the defaults of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** The verdict on the drain of a node, and the time of the verdict. Leaves out the thousands of pods that were read. */
+/** A verdict on the drain of a node, and the time of the verdict. The verdict does not keep the pods that were read. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;
   readonly at: Date;
 }
 
-/**
- * The results for a few nodes, kept for a while, because judging the room on other nodes needs the pods of every node.
- */
+/** The verdicts on a few nodes, kept for 30 s, because a verdict needs the pods of every node. */
 export type RecentPreflights = Map<string, Judged>;
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
@@ -89,7 +87,7 @@ async function readNode(name: string, target: Target, recent: RecentPreflights):
   return { ...judged, node: facts.node, progress: nodeProgress(facts, subjects) };
 }
 
-/** Reads only the node again: the progress of its VMs does not depend on other nodes. */
+/** Reads only this node and its pods again: the progress of its VMs does not depend on other nodes. */
 async function observeAgain(before: Judged["node"], observer: Observer): Promise<PreflightFacts | undefined> {
   const { name } = before;
   const [node, here] = await Promise.all([

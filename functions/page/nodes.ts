@@ -1,5 +1,5 @@
 /**
- * The table of a cluster's nodes. Draining nodes come first, with their number of VMs and the known blockers of a
+ * The table of a cluster's nodes, draining nodes first. Each row shows the number of VMs and the known obstacles to a
  * drain.
  */
 import { html } from "hono/html";
@@ -18,9 +18,7 @@ import { badge, type Column, counted, type Html, type Labelled, nodeLink, progre
 
 const MOST_NODES = 300;
 
-/**
- * How many VMs run on each node, and how many of them would block a drain, for the clusters that were read recently.
- */
+/** The numbers of VMs in recently read clusters: all VMs of each node, and the VMs that would block a drain. */
 export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
 interface VmsByNode {
   readonly of: ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
@@ -74,8 +72,8 @@ export function isClosed(node: NodeFacts, settings: Settings): boolean {
 }
 
 /**
- * Reads the VMs that a drain of these nodes still has to move, and whether one of the nodes has a VMI that cannot be
- * parsed.
+ * Reads the VMs that a drain of these nodes still has to move. Also returns whether one of the nodes has a VMI that
+ * cannot be parsed.
  */
 export async function vmisOnAny(nodes: readonly string[], client: Client) {
   let isPartlySeen = false;

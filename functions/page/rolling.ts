@@ -1,6 +1,6 @@
 /**
- * Shows RollingMaintenances to a person: a time line with a bar for each node, what blocks, and the commands that
- * change them.
+ * Shows RollingMaintenances to a person: a time line with a bar for each node, the obstacles, and the commands that
+ * change a RollingMaintenance.
  */
 import { html } from "hono/html";
 import {
@@ -71,7 +71,7 @@ function phaseBadge({ status: { phase = "Scheduled" } }: RollingMaintenanceFacts
   return badge(phase, MOODS[phase]);
 }
 
-/** Renders the RollingMaintenances that have not ended. The ones that need a person come first. */
+/** Renders the RollingMaintenances that have not ended. RollingMaintenances that need a person come first. */
 export function rollingTable(all: readonly RollingMaintenanceFacts[], cluster: string, now: Date): Html {
   const columns: readonly Column<RollingMaintenanceFacts>[] = [
     { head: "Name", cell: ({ name }) => rollingLink(cluster, name) },

@@ -1,4 +1,4 @@
-/** The routes of the pages: which address shows what, to whom. */
+/** The routes of the pages, and the checks that protect them. */
 import { bodyLimit } from "hono/body-limit";
 import { getCookie } from "hono/cookie";
 import { HonoBase } from "hono/hono-base";
@@ -20,7 +20,7 @@ import { rollingPage } from "./rolling.ts";
 import { signingIn } from "./sign-in.ts";
 import { vmPage } from "./vm.ts";
 
-/** Allows only what this Worker serves. Inline scripts and styles are forbidden. */
+/** Allows only files of Lifeboat itself, and forbids inline scripts and styles. */
 const CONTENT_SECURITY_POLICY = {
   defaultSrc: ["'none'"],
   styleSrc: ["'self'"],
@@ -40,7 +40,9 @@ const HEADERS = {
   xFrameOptions: "DENY",
 };
 
-/** A ServiceAccount's token has about 1 KB. An OIDC token with many groups has a few KB. */
+/**
+ * The maximum size of a form. A ServiceAccount's token has about 1 KB, and an OIDC token with many groups has a few KB.
+ */
 const LARGEST_FORM_BYTES = 16 * 1024;
 
 export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {

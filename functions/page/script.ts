@@ -1,6 +1,6 @@
 /**
- * The scripts of pages: they renew the page, show its age and copy commands. Everything else works without scripts. A
- * renewal replaces only the parts that differ: focus, selection, scroll position and unfolded parts are kept.
+ * The scripts of pages: they refresh the page, show its age and copy commands. Everything else works without scripts. A
+ * refresh replaces only the changed parts: focus, selection, scroll position and unfolded parts are kept.
  */
 export const SCRIPT = `"use strict";
 document.documentElement.classList.add("script");

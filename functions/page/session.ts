@@ -1,6 +1,6 @@
 /**
- * The session: one cookie holds a grant for each cluster that a visitor has signed in to. Both tokens of the cluster
- * sign the grant. Replacing a token ends the cluster's sessions.
+ * The session: one cookie holds a grant for each cluster that a visitor has signed in to. Lifeboat signs a grant with
+ * the cluster's two tokens, so a replaced token ends the cluster's sessions.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -11,7 +11,7 @@ import type { Env } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import { findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
 
-/** `__Host-`: over TLS only, for this host only, for every path. */
+/** The prefix `__Host-` makes browsers send the cookie over TLS only, to this host only, and for every path. */
 export const COOKIE = "__Host-lifeboat";
 
 /** A person who has signed in to a cluster. */
@@ -36,7 +36,7 @@ export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<stri
 }
 
 /**
- * Finds the named cluster's grant in the cookie. Returns it only if the cluster's tokens have signed it and it has not
+ * Returns the named cluster's grant from the cookie. Returns undefined if its signature is invalid or the grant has
  * expired.
  */
 export async function findGrant(
@@ -57,7 +57,7 @@ export function clustersIn(cookie: string | undefined): readonly string[] {
   return grantsIn(cookie).flatMap((one) => parse(one)?.cluster ?? []);
 }
 
-/** Adds a grant to the cookie. Replaces the grant of the same cluster and removes expired ones. */
+/** Adds a grant to the cookie. Replaces the grant of the same cluster, and removes expired grants. */
 export function withGrant(cookie: string | undefined, cluster: string, grant: string, now: Date = new Date(0)): string {
   const others = grantsIn(cookie).filter((one) => {
     const other = parse(one);
@@ -67,8 +67,8 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 }
 
 /**
- * Signs the whole cookie with the registry's key, if a registry exists. Otherwise strangers could cause reads of KV
- * with invented cluster names.
+ * Signs the whole cookie with the registry's key, if a registry exists. Without this signature, strangers could cause
+ * reads of KV with invented cluster names.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
@@ -124,7 +124,7 @@ async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly str
   return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
 
-/** Verifies with any of the secrets. `verify` compares in constant time. */
+/** Returns whether any of the secrets has signed the text. `verify` compares in constant time. */
 async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: readonly string[]): Promise<boolean> {
   const signature = decoded(mac);
   if (signature === undefined) return false;
@@ -193,7 +193,7 @@ export interface OpenClusters {
   readonly more: number;
 }
 
-/** Lists clusters for which the cookie is valid. Throws Unauthorized if none. */
+/** Lists clusters for which the cookie is valid. Throws Unauthorized if the cookie is valid for no cluster. */
 export async function openClusters(cookie: string | undefined, surroundings: Surroundings): Promise<OpenClusters> {
   const names = [...new Set(clustersIn(cookie))].toSorted();
   const asked = names.slice(0, MOST_CLUSTERS);

@@ -1,6 +1,6 @@
 /**
- * Signing in and out. The visitor presents a token that was made for this page, and the cluster's API server reviews
- * it. A stranger gets the same answer for a missing cluster and for a wrong token.
+ * Signing in and out. The visitor presents a token for the page's audience, and the cluster's API server reviews the
+ * token. A missing cluster and a wrong token get the same answer.
  */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
@@ -16,7 +16,9 @@ import { layout } from "./layout.ts";
 import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
-/** The audience of tokens for the page. The page rejects a token for the API server, and never forwards it. */
+/**
+ * The audience of tokens for the page. The page rejects a token for the API server, and never forwards such a token.
+ */
 const AUDIENCE = "lifeboat";
 /**
  * The length of a session, in seconds. Lifeboat asks the API server only when a session starts. A withdrawn permission
@@ -31,7 +33,7 @@ const REVIEW_SECONDS = 5;
 const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
-/** The pages show objects of these kinds, of every namespace. */
+/** The rights that a visitor needs, because the pages show objects of these kinds from every namespace. */
 const MAY_VIEW: readonly Right[] = [
   list("lifeboat.dev", "evacuations"),
   list("lifeboat.dev", "nodeevacuations"),
@@ -103,7 +105,7 @@ interface Presented {
   readonly asking: Map<string, number>;
 }
 
-/** Asks the API server to review a token for the page: whose token it is, and what its user may do. */
+/** Asks the API server to review a token for the page: who its user is, and what the user may do. */
 async function review({ token, cluster, asking }: Presented, surroundings: Surroundings): Promise<Reviewed> {
   const { platform } = surroundings;
   try {
@@ -135,15 +137,15 @@ async function mayAll(rights: readonly Right[], user: ReviewedUser, cluster: Cli
 }
 
 /**
- * Returns the name of the only cluster, so that the form needs no field for it. Returns undefined for several clusters,
- * whose names strangers must not learn.
+ * Returns the name of the only cluster, so that the form needs no cluster field. Returns undefined for several
+ * clusters, because strangers must not learn their names.
  */
 async function onlyCluster(surroundings: Surroundings): Promise<string | undefined> {
   const names = await clusterNames(surroundings);
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Returns the page if it is one of Lifeboat's, otherwise the fleet, so that no link leads to another site. */
+/** Returns the page to open after the sign-in. Replaces a path that could lead to another site by the fleet's page. */
 function pageOf(to: string): string {
   // A path is accepted only if it needs no normalising: `..`, `//` and backslashes could lead to another site.
   return /^\/fleet\/(?!.*(?:\/\/|\.\.|\\))[\x21-\x7e]+$/.test(to) ? to : FLEET_PATH;
@@ -158,7 +160,7 @@ function clusterIn(path: string): string | undefined {
   }
 }
 
-/** Failures of signing in. They contain neither the token, nor whether the cluster exists. */
+/** Failures of signing in. A failure contains neither the token, nor whether the cluster exists. */
 type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "CookieFull" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }

@@ -1,4 +1,4 @@
-/** The time line of a RollingMaintenance: the planned drains of its nodes, and what has happened. */
+/** The time line of a RollingMaintenance: the planned and the actual drains of its nodes. */
 import type { NodeRow, RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 
 /** A period. Times are milliseconds since the epoch. */
@@ -11,7 +11,9 @@ export interface Bar {
   readonly node: NodeRow;
   /** The planned time of the drain. Undefined: the RollingMaintenance has no planned end. */
   readonly planned: Span | undefined;
-  /** The drain as it happened, up to now if it has not ended. Undefined: the drain has not started. */
+  /**
+   * The actual time of the drain. The time ends now if the drain has not ended. Undefined: the drain has not started.
+   */
   readonly actual: Span | undefined;
 }
 
