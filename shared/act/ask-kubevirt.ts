@@ -18,8 +18,8 @@ const VMIS = "virtualmachineinstances";
 const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Requests an eviction that cannot succeed. KubeVirt's webhook reviews the request and marks the VMI, whose status no
- * other account may change.
+ * Requests an eviction that cannot succeed. KubeVirt's webhook reviews the request and marks the VMI. Only KubeVirt may
+ * change a VMI's status.
  */
 export async function mark({ vmi, launcher, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
   const { namespace, hasAnnotations } = vmi;
@@ -39,7 +39,7 @@ async function findLauncher({ namespace, uid, nodeName }: VmiFacts, cluster: Cli
 }
 
 /**
- * Removes Lifeboat's label and KubeVirt's annotation, and then the mark through virt-api. Does not remove a newer mark.
+ * Removes Lifeboat's label and KubeVirt's annotation, and then removes the mark through virt-api. Keeps a newer mark.
  */
 export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
   const body = manifests.unlabel(vmi);
@@ -66,6 +66,6 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
   if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
   // KubeVirt does not remove a mark that names a deleted node.
   if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
-  // The token is valid, because the API server has accepted it: virt-api's 401 means a missing permission.
+  // The API server has accepted the token, so virt-api's 401 means a missing permission.
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }

@@ -1,7 +1,4 @@
-/**
- * Creates an Evacuation. If another request has created one with the same name first, this request joins that
- * Evacuation.
- */
+/** Creates Evacuations, and adds requesters to existing Evacuations. */
 import type { NewEvacuation } from "../kube/action.ts";
 import { type Client, meaningOf } from "../kube/client.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -11,8 +8,9 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation, or joins the existing one of the same name, and returns it. An existing Evacuation without a
- * requester gets this requester. Conflict: the existing Evacuation has ended; the next reconcile tries the next name.
+ * Creates an Evacuation, or joins the existing Evacuation of the same name, and returns it. Adds the requester to an
+ * existing Evacuation without a requester. Conflict: the existing Evacuation has ended, and the next reconcile tries
+ * the next name.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
@@ -27,14 +25,14 @@ export async function createEvacuation(
   return isJoined ? await withUser(found, evacuation, cluster) : "Conflict";
 }
 
-/** Writes the requester into an Evacuation that names none. */
+/** Writes the requester into an Evacuation that has no requester. */
 async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
   if (hasNoRequester(evacuation)) return found;
   if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: another party changed or deleted the Evacuation. 422: another request was faster, or the installed CRD is
-  // of an older version.
+  // 409, 404: another party changed or deleted the Evacuation. 422: another request was faster, or an older CRD is
+  // installed.
   return renamed.code < 300 ? renamed.facts() : found;
 }
 

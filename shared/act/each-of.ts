@@ -22,12 +22,12 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
-/** The fraction of the list by which the first item moves each minute. The golden ratio spreads the starts evenly. */
+/** The part of the list by which the start moves each minute. The golden ratio spreads the starts evenly. */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
 /**
- * Rotates the list, so that each minute starts with another item: slow items at the start of one tick are not first in
- * the next.
+ * Rotates the list, so that each minute starts with another item. Slow items at the start of a tick come later in the
+ * next tick.
  */
 export function rotated<T>(items: readonly T[], now: Date): readonly T[] {
   const turns = Math.floor(now.getTime() / 60_000) * STEP;

@@ -25,7 +25,7 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // The next reconcile cleans up the cancelled evacuation, and would also cancel a new one.
+  // The next reconcile cleans up the cancelled evacuation, and would also cancel a new evacuation.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
@@ -33,8 +33,8 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
 }
 
 /**
- * Ends the back-off of the VM's evacuation. If the last evacuation was given up, starts a new one. `NothingFailed`: no
- * evacuation backs off or was given up.
+ * Ends the back-off of the VM's evacuation. If the last evacuation was given up, starts a new evacuation.
+ * `NothingFailed`: no evacuation backs off or was given up.
  */
 export async function retryVm(
   key: NamespacedName,
@@ -85,7 +85,7 @@ async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Obse
   return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
 }
 
-/** Cancels an `Evacuation` at the next reconcile. Conflict: the Evacuation was deleted. */
+/** Withdraws an Evacuation, which then ends at the next reconcile. Conflict: the Evacuation was deleted. */
 export async function withdrawEvacuation(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
   return meaningOf(answer, { 404: "Conflict" } as const);

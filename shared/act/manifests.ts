@@ -1,4 +1,4 @@
-/** Objects that `act` creates, and patches of existing objects. A patch tests that the object is as observed. */
+/** Builds new objects and patches of objects. Each patch tests the observed values on which it depends. */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -117,7 +117,7 @@ export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** Adds entries to a map. For a missing map, the patch tests the resourceVersion, because others may add it. */
+/** Adds entries to a map. If the map is missing, the patch tests the resourceVersion: another party may add the map. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
@@ -200,7 +200,7 @@ export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonl
   ];
 }
 
-/** Optional fields of a status: a merge patch removes them by null. */
+/** Optional fields of a status. A merge patch removes a field by the value null. */
 const OPTIONAL_FIELDS = [
   "migration",
   "lastFailedMigration",

@@ -112,8 +112,8 @@ const Tainted = z.object({
 });
 
 /**
- * Sets or removes the taint that steers pods to other nodes. The patch tests that all taints are as read, so that
- * another party's change is kept.
+ * Sets or removes the taint that steers pods to other nodes. The patch tests that no taint has changed, so that another
+ * party's change is kept.
  */
 async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Tainted });
@@ -187,7 +187,7 @@ async function change(
   return meaningOf<Result>(answer, meanings);
 }
 
-/** A node label whose value differs from the node's name on some clouds. */
+/** The node label for the hostname. On some clouds, its value differs from the node's name. */
 const HOSTNAME = "kubernetes.io/hostname";
 
 /**

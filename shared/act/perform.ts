@@ -43,7 +43,8 @@ export interface Performed {
 
 /**
  * Performs actions in order, up to the first failure of an action that is not optional. Creates the Evacuation and
- * budgets first: for a mark alone, a reconcile creates an Evacuation with another cause and no deadline.
+ * budgets before the mark. Otherwise a reconcile could find the mark first and create an Evacuation without the
+ * request's cause and deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -58,8 +59,7 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Without the Evacuation, nothing would remove Lifeboat's label later. So only actions that set or remove the mark
-  // are performed.
+  // Without the Evacuation, nothing would remove Lifeboat's label later. Lifeboat then only sets or removes the mark.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
@@ -88,7 +88,8 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // The status now says that KubeVirt refused the migration. `Conflict` causes a reconcile that reacts to this status.
+  // The performed actions wrote the refusal into the status. `Conflict` causes a reconcile, which reacts to this
+  // status.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
@@ -187,8 +188,8 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
 }
 
 /**
- * The answer of KubeVirt's admission webhook for a VMI that already migrates. Another migration was first, so this is
- * no refusal.
+ * The answer of KubeVirt's admission webhook for a VMI that already migrates. Another migration came first, so Lifeboat
+ * does not count this answer as a refusal.
  */
 const IN_FLIGHT = "in-flight migration detected";
 

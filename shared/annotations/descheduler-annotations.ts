@@ -46,7 +46,7 @@ export const MOST_PATCHES = 1000;
 
 export function planAnnotations(w: AnnotationWorld): Plan {
   if (!w.settings.featureGates.includes("DeschedulerSupport")) return { chains: [] };
-  // Deleting a VMI deletes its pods.
+  // Leaves out VMIs that are being deleted, because their pods are deleted, too.
   const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
   const actions = pairs.flatMap(({ vmi, pod }) => decide(pod, vmi, w));
   const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];

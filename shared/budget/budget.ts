@@ -1,5 +1,6 @@
 /**
- * Disruption budgets: which VMIs have one. Upstream: KubeVirt's disruption budget controller before VERSIONS.noBudgets.
+ * Disruption budgets: which VMIs need a PodDisruptionBudget. Upstream: KubeVirt's disruption budget controller before
+ * VERSIONS.noBudgets.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import type { Facts } from "../facts/facts.ts";
@@ -31,9 +32,9 @@ export interface BudgetWorld extends Moment {
   readonly evacuations: readonly EvacuationFacts[];
   /** Migrations of the VMIs under evacuation, if they were read. A full scan does not read them. */
   readonly migrations: readonly MigrationFacts[];
-  /** Budgets of these VMIs. If `complete`, every budget that Lifeboat created. */
+  /** Budgets of these VMIs. If `complete` is true, all budgets that Lifeboat created. */
   readonly budgets: readonly BudgetFacts[];
-  /** Whether `vmis` has every VMI. Only then is a budget without a VMI known to be surplus. */
+  /** Whether `vmis` has every VMI of the cluster. If false, Lifeboat keeps a budget whose VMI is not in `vmis`. */
   readonly complete: boolean;
 }
 
@@ -52,7 +53,7 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
-/** Returns whether a budget may be created: not while an Evacuation of the VM is in progress. */
+/** Returns whether Lifeboat may create a budget. Returns false while a reconciled Evacuation of the VM is active. */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
@@ -87,7 +88,10 @@ export function ownBudget(vmi: VmiFacts, facts: Facts): BudgetFacts | undefined 
   return unlessForbidden(() => facts.get("poddisruptionbudgets", key), undefined);
 }
 
-/** Creates the budget, or repairs one of the wrong size, which would allow an eviction while two pods are ready. */
+/**
+ * Creates the budget, or repairs a wrong budget. A budget of the wrong size would allow an eviction while two pods are
+ * ready.
+ */
 export function ensureRightBudget(vmi: VmiFacts, { facts, settings }: Deciding): readonly Action[] {
   if (!areBudgetsWanted(settings)) return [];
   const found = ownBudget(vmi, facts);

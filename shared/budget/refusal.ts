@@ -8,8 +8,8 @@ import { isVmi } from "./budget.ts";
 import { BUDGET_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns whether the budget is Lifeboat's own. Lifeboat deletes such a budget before it allows a VM to stop, so it
- * does not refuse anything here.
+ * Returns whether the budget is Lifeboat's own. Lifeboat deletes its own budget before it allows a VM to stop, so this
+ * budget refuses nothing.
  */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
@@ -32,7 +32,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Returns the budget that refuses an eviction of the pod. Returns undefined if none refuses. */
+/** Returns the budget that refuses an eviction of the pod. Returns undefined if no budget refuses. */
 export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): Refusal | undefined {
   const [budget, ...others] = budgetsFor(pod, budgets);
   if (budget === undefined) return undefined;

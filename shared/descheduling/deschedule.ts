@@ -18,8 +18,8 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
 /**
- * Exceeds the duration of a cycle by at least a minute, because clocks differ. A cycle takes the Lease once and never
- * renews it.
+ * The duration of the Lease, which a cycle takes once and never renews. The Lease outlasts a cycle by at least a
+ * minute, because clocks differ.
  */
 export const LEASE_SECONDS = 300;
 
@@ -27,11 +27,10 @@ export interface DeschedulingDeps {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly policy: DeschedulerPolicy;
-  /** Whether the cycle only decides, and changes nothing. */
   readonly dryRun: boolean;
   /**
-   * The Lease as it was when the cycle was found to be due. If another cycle has taken the Lease since, this cycle does
-   * not run. Absent: the Lease is read now.
+   * The Lease from which Lifeboat concluded that a cycle is due. If another cycle has taken the Lease since, this cycle
+   * does not run. Absent: the cycle reads the Lease.
    */
   readonly lease?: LeaseFacts | undefined;
   /** Seconds after which the cycle sends no further request. */
@@ -110,7 +109,7 @@ function requestsOf(deps: DeschedulingDeps): Requests {
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason }) {
-      // The eviction has the descheduler's name and reason, so that the reviewing webhook recognises the cause.
+      // The descheduler's name and the reason show the cause of the eviction to the reviewing webhook.
       const annotations = {
         [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
         [names.REASON_ANNOTATION]: MESSAGES.triggeredBy({ profile, plugin, reason }),

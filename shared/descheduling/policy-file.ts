@@ -20,7 +20,10 @@ import { podLifeTime } from "./plugins/pod-life-time.ts";
 import { topologySpread } from "./plugins/topology-spread.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** `disabled`, `presort` and `sort` are unknown keys: the descheduler never reads them. */
+/**
+ * The extension points of a policy. `disabled`, `presort` and `sort` are unknown keys, because the descheduler never
+ * reads them.
+ */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
 /** At the first two extension points plugins nominate pods. At the other two they protect pods from eviction. */

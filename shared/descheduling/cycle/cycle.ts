@@ -1,4 +1,4 @@
-/** Runs one descheduling cycle: from the facts that were read to a report of the requests. */
+/** Runs one descheduling cycle: takes the facts, sends requests, and returns a report. */
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { DESCHEDULING } from "../../kube/names.ts";
@@ -25,7 +25,7 @@ import { cooldownLeft } from "../../evacuation/cooldown.ts";
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
-  /** Active Evacuations. They are read before everything else. */
+  /** Active Evacuations, which Lifeboat reads before all other facts. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly until: Date;
   /** Pods that earlier cycles recorded. */
@@ -80,9 +80,7 @@ interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
    * Accepted.
    */
   readonly requested: Set<string>;
-  /**
-   * Pods whose eviction was refused in this cycle, each with the result. The cycle does not request them a second time.
-   */
+  /** The results of pods whose eviction was refused in this cycle. The cycle does not request these evictions again. */
   readonly refused: Map<string, NominationResult>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How many more pods a cycle may request. Evacuations that are in progress when the cycle starts are counted, too.
- * Upstream: pkg/descheduler/evictions.
+ * Counts evictions and evacuations, and compares the counts with the limits of a cycle. Evacuations from before the
+ * cycle count, too. Upstream: pkg/descheduler/evictions.
  */
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";

@@ -24,7 +24,7 @@ export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" |
   readonly settings: Pick<Settings, "rendering">;
 }
 
-/** Pods of a single node have no other node to move to. */
+/** The minimum number of nodes for a cycle: pods of a single node have no other node to move to. */
 const FEWEST_NODES = 2;
 
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
@@ -44,7 +44,7 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
   }
 }
 
-/** Returns the Ready nodes that the policy selects, including cordoned ones. */
+/** Returns the Ready nodes that the policy selects, including cordoned nodes. */
 export function nodesSelected(
   { nodeSelector }: DeschedulerPolicy,
   nodes: readonly ScheduledNode[],

@@ -4,7 +4,7 @@ import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "..
 
 /** The limits of a cycle. Absent: no limit. 0: no pod. */
 export interface DeschedulingLimits {
-  /** The maximum of evictions in a cycle plus evacuations in progress. */
+  /** The maximum number of evictions in a cycle and evacuations in progress together. */
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;

@@ -26,9 +26,9 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** KubeVirt and Lifeboat put this before the message of each repeated eviction of a VM. */
+/** KubeVirt and Lifeboat put this text before the message of each repeated eviction of a VM. */
 const REPEATED = /^Evacuation in progress: /;
-/** The API server puts this before the message of an admission webhook. */
+/** The API server puts this text before the message of an admission webhook. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
 /**
@@ -86,7 +86,7 @@ export interface Requesting {
   readonly memory: Map<string, Noted>;
   /** The start of the cycle (RFC 3339). */
   readonly startedAt: string;
-  /** The cycle makes no request later than this. */
+  /** The time after which the cycle makes no request. */
   readonly until: Date;
 }
 

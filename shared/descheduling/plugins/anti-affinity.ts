@@ -53,7 +53,7 @@ function isCandidate(pod: ScheduledPod, { args, world }: Run): boolean {
 }
 
 /**
- * Finds the neighbours that a pod's anti-affinity excludes. Neighbours that are leaving are ignored, and, as upstream,
+ * Finds the neighbours that a pod's anti-affinity excludes. Ignores neighbours that are leaving. Like upstream, ignores
  * neighbours that the arguments do not select.
  */
 function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {

@@ -86,13 +86,13 @@ function isEvictable(pod: ScheduledPod, args: EvictorArguments, world: EvictorWo
   return hasReplicas(pod, args, world);
 }
 
-/** Returns whether the pod is static: the kubelet runs it again after its mirror pod is deleted. */
+/** Returns whether the pod is static. The deletion of its mirror pod does not stop a static pod. */
 function isStatic({ annotations }: ScheduledPod): boolean {
   const source = annotations[CONFIG_SOURCE_ANNOTATION];
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
 
-/** One function per protection. It returns whether the pod may be evicted. */
+/** For each protection, a function that returns whether the pod may be evicted. */
 const PASSES = {
   PodsWithLocalStorage: ({ localStorage }) => !localStorage,
   SystemCriticalPods: ({ priority = -Infinity }, { priorityThreshold }) =>
@@ -105,7 +105,7 @@ const PASSES = {
 
 /**
  * Returns whether the pod's only owner has enough replicas. Unlike upstream, ignores pods of other namespaces, because
- * any tenant may name this owner.
+ * any tenant may name this owner in a pod.
  */
 function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;

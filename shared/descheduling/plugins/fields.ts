@@ -1,4 +1,4 @@
-/** The kinds of values in a policy file. Go parses null like a missing key, so any known key may be null. */
+/** Schemas for the values in a policy file. A known key may be null, because Go parses null like a missing key. */
 import * as z from "zod/mini";
 import type { LabelSelector, LabelSelectorRequirement } from "../../kube/facts.ts";
 import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
@@ -49,7 +49,7 @@ function isLabelValue(text: string): boolean {
   return VALUE.test(text);
 }
 
-/** One requirement of a label selector in text form. */
+/** One requirement in the text form of a label selector. */
 const REQUIREMENT =
   /^(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*))?)$/;
 
@@ -107,7 +107,10 @@ export const SelectorArgument: z.ZodMiniType<LabelSelector> = z.lazy(() =>
   }),
 );
 
-/** The `include` or `exclude` list of namespaces: only one of them may be used. An empty list counts as absent. */
+/**
+ * The `include` or `exclude` list of namespaces. A policy may use only one of the two lists, and an empty list counts
+ * as absent.
+ */
 export const Namespaces = z.lazy(() => {
   const names = z.exactOptional(z.array(text(MESSAGES.namespace), MESSAGES.list));
   return mapping({ include: names, exclude: names }).check(

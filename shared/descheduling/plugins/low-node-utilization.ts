@@ -66,14 +66,13 @@ interface NodeUsage {
 }
 
 /**
- * Returns the resources that have a threshold, and always CPU, memory and pods, because these must not run out on the
- * other nodes.
+ * Returns the resources that have a threshold, and always CPU, memory and pods, because other nodes must not run out of
+ * these three.
  */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
 }
 
-/** Sums what pods request. Ended pods request nothing. */
 function usageOf(node: ScheduledNode, pods: readonly ScheduledPod[], resources: readonly string[]): NodeUsage {
   const running = pods.filter((pod) => !isFinal(pod));
   const sum = (resource: string) => running.reduce((total, pod) => total + requestOf(pod, resource), 0);
@@ -116,8 +115,8 @@ function roomOn(under: readonly NodeUsage[], args: Arguments, resources: readonl
 }
 
 /**
- * Returns the amount of a resource to which a node may be filled. The threshold is rounded down; without a threshold,
- * the whole node may be filled.
+ * Returns the amount of a resource up to which pods may fill a node. The threshold is rounded down. Without a
+ * threshold, pods may fill the whole node.
  */
 function targetOf({ allocatable }: ScheduledNode, resource: string, { targetThresholds }: Arguments): number {
   const capacity = ownValue(allocatable, resource) ?? 0;
@@ -160,7 +159,10 @@ const CHEAPEST_FIRST: readonly Order<ScheduledPod>[] = [
   by((pod) => (prefersNoEviction(pod) ? 1 : 0)),
 ];
 
-/** Returns whether the pod may be evicted, its namespace is not excluded, and it tolerates a node with room. */
+/**
+ * Returns a filter for pods. A pod passes if it may be evicted, its namespace is not excluded, and it tolerates the
+ * taints of a node with room.
+ */
 function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorld): Run["mayGo"] {
   const exclude = args.evictableNamespaces?.exclude ?? [];
   const taints = [...new Map(under.map(({ node }) => [JSON.stringify(node.taints), node.taints])).values()];
@@ -169,7 +171,7 @@ function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorl
 }
 
 /**
- * Returns whether the pod tolerates every taint, of any effect. As upstream, returns false for a pod with fewer
+ * Returns whether the pod tolerates all taints, of any effect. Like upstream, returns false for a pod with fewer
  * tolerations than taints, although one toleration may cover several taints.
  */
 function toleratesAll(taints: readonly Taint[], { tolerations = [] }: ScheduledPod): boolean {

@@ -34,7 +34,7 @@ export const nodeAffinity: Plugin<Arguments> = {
 
 function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): Iterable<Nomination> {
   const reason = MESSAGES.nodeAffinity(node.name);
-  // As upstream, the nodeSelector is checked only for pods that also have the required affinity.
+  // Like upstream, checks the nodeSelector only for pods that also have the required affinity.
   const nominationOf = (pod: ScheduledPod) =>
     !isFinal(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)
       ? { pod, reason }

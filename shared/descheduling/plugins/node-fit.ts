@@ -11,7 +11,7 @@ import type { PluginWorld } from "./plugin.ts";
 import { isFinal } from "../../kube/objects.ts";
 
 export interface NodeFit {
-  /** Returns whether the pod fits one of the nodes, including its own. */
+  /** Returns whether the pod fits any of the nodes, its own node included. */
   readonly fitsAny: (pod: ScheduledPod) => boolean;
   readonly fitsAnyOther: (pod: ScheduledPod) => boolean;
 }

@@ -1,4 +1,4 @@
-/** How plugins choose pods: the arguments select, a sorter orders, and a limit ends the list. */
+/** Nominates pods for plugins: selects pods by the arguments, sorts them, and stops at a limit. */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { matches } from "../../kube/objects.ts";

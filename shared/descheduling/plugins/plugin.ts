@@ -59,7 +59,7 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 /**
- * Keys, defaults and rules of the arguments are upstream's: pkg/framework/plugins/NAME/{types,defaults,validation}.go.
+ * The arguments have upstream's keys, defaults and rules: pkg/framework/plugins/NAME/{types,defaults,validation}.go.
  */
 export interface Plugin<Arguments> {
   readonly name: string;

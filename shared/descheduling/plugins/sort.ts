@@ -24,14 +24,14 @@ export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
   return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
 }
 
-/** Upstream leaves ties to chance. Here the name decides, so that the same cluster gives the same nominations. */
+/** Sorts nodes by name, so that the same cluster gives the same nominations. Upstream leaves the order to chance. */
 export const byNodeName: Order<ScheduledNode> = by((node) => node.name);
 
 const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];
 
 const QOS_ORDER: Readonly<Record<QosClass, number>> = { BestEffort: 0, Burstable: 1, Guaranteed: 2 };
 
-/** The sorters that a policy can name. Each names the pods that come first. */
+/** The sorters that a policy can name. A sorter's name says which pods come first. */
 export const SORTERS = {
   LowestPriority: by(({ priority }) => priority ?? -Infinity),
   LowestQoS: by(({ qosClass }) => QOS_ORDER[qosClass]),

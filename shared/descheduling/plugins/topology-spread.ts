@@ -48,7 +48,8 @@ interface Run {
 }
 
 /**
- * A constraint of one or more pods. `counts`: whether pods on the node are counted, by node affinity and tolerations.
+ * A constraint of one or more pods. `counts`: whether the constraint counts pods on the node, by node affinity and
+ * tolerations.
  */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;
@@ -95,7 +96,7 @@ interface Domain {
   readonly candidates: ScheduledPod[];
 }
 
-/** Moves one pod after another from the largest domain to the smallest, with as few moves as possible. */
+/** Moves one pod after another from the largest domain to the smallest until the constraint is met. */
 function* balance(
   constraint: Constraint,
   pods: readonly ScheduledPod[],
@@ -161,14 +162,14 @@ function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly
   });
 }
 
-/** A pod with its own node preferences leaves last. */
+/** Sorts pods: a pod with a nodeSelector or a required node affinity leaves last. */
 const FREE_FIRST = by(({ placement: { nodeSelector, required } }: ScheduledPod) =>
   required !== undefined || Object.keys(nodeSelector).length > 0 ? 1 : 0,
 );
 
 /**
- * Returns whether the pod may leave. Its node must be below the limit of evictions. The pod must be leaving already, or
- * fit a node in a domain of below-average size.
+ * Returns whether the pod may leave. The pod's node must not have reached its limit of evictions. A pod that is not
+ * leaving yet must also fit a node in a domain of below-average size.
  */
 function mayGoFrom(domains: readonly Domain[], { args, world, fullNodes }: Run): (pod: ScheduledPod) => boolean {
   const average = domains.reduce((sum, { size }) => sum + size, 0) / domains.length;
