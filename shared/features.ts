@@ -29,7 +29,7 @@ function manifestsOnly(name: string, about: string) {
 
 const all: readonly Feature[] = FEATURES;
 
-/** Describes the settings that have no effect, or less than expected. */
+/** Describes settings that have no effect, or a smaller effect than expected. */
 export function notesOn(settings: Settings): readonly string[] {
   return all.flatMap(({ notes }) => notes?.(settings) ?? []);
 }

@@ -1,6 +1,6 @@
 /**
- * Annotates KubeVirt's migrations with the reason why they were created. Lifeboat's own migrations have it from the
- * start.
+ * Annotates KubeVirt's migrations with the reason why KubeVirt created them. Lifeboat annotates its own migrations when
+ * it creates them.
  */
 import type { Action } from "../kube/action.ts";
 import type { MigrationCause } from "../kube/evacuation.ts";
@@ -25,7 +25,7 @@ export function annotated(migration: MigrationFacts, f: EvacuationCase): readonl
   return [{ verb: "AnnotateMigration", migration, cause, evacuation: f.e.name }];
 }
 
-/** Adds missing annotations, also to a migration that ended before Lifeboat saw it. */
+/** Annotates migrations without the annotation, also migrations that ended before Lifeboat saw them. */
 export function withCauses(next: Next, f: EvacuationCase): Next {
   if (f.w.isWatched !== true) return next;
   const { actions = [] } = next;

@@ -1,7 +1,7 @@
 /**
- * Asks KubeVirt to restart or stop a VM that cannot move, on behalf of a NodeEvacuation. Each row names a possible
- * change and Lifeboat's reaction; the first row that applies is used. Lifeboat writes phase and VMI UID to the status
- * before it sends the request.
+ * Asks KubeVirt to restart or stop a VM that cannot move, for a NodeEvacuation. Each row of the table names a possible
+ * situation and Lifeboat's reaction, and the first matching row applies. Lifeboat writes the phase and the VMI's UID to
+ * the status before the request.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -87,8 +87,8 @@ export const ASKED_ROWS: readonly AskedRow[] = [
 ];
 
 /**
- * Returns whether the VM has migrated, which may happen even after the request was sent. A VMI with another UID shows a
- * restart, and not a migration.
+ * Returns whether the VM has migrated. A VM may migrate even after the request. A VMI with another UID means a restart,
+ * not a migration.
  */
 function hasMigrated({ f }: RequestCase): boolean {
   if (f === undefined) return false;
@@ -109,8 +109,8 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
 }
 
 /**
- * Prepares a request. The status is written before the request is sent: otherwise another process would consider the
- * running request lost.
+ * Prepares a request. Lifeboat writes the status before the request, so that no other process considers the running
+ * request lost.
  */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };

@@ -57,17 +57,17 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
 }
 
 /**
- * Returns whether the migration belongs to this evacuation: it was created later, or the status names it. Both times
- * are the API server's.
+ * Returns whether the migration belongs to this evacuation: the status names the migration, or the migration is newer.
+ * The API server sets both creation times.
  */
 export function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
 }
 
 /**
- * Returns failed migrations that are not counted yet, oldest first. Migrations that were created in the same second are
- * counted together, after all of them have ended. A migration that is being deleted is ignored. If the last counted
- * migration no longer exists, only the newest is returned.
+ * Returns failed migrations that are not counted yet, oldest first. Counts migrations of the same second together,
+ * after all of them have ended. Ignores migrations that are being deleted. If the last counted migration no longer
+ * exists, returns only the newest failure.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -85,8 +85,8 @@ export function uncountedFailures(
 }
 
 /**
- * Orders failed migrations that were created in the same second: 2 for the migration in the status, 1 for the last
- * counted one, 0 for others.
+ * Orders failed migrations that were created in the same second. 2: the migration in the status. 1: the last counted
+ * migration. 0: other migrations.
  */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
@@ -105,8 +105,8 @@ export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFact
 }
 
 /**
- * Returns whether a person created the migration: it is neither KubeVirt's, for an evacuation or a workload update, nor
- * Lifeboat's.
+ * Returns whether a person created the migration. KubeVirt creates migrations for evacuations and workload updates, and
+ * Lifeboat's migrations have Lifeboat's name prefix.
  */
 export function isPersons({ evacuates, automatic, name }: MigrationFacts): boolean {
   return evacuates === undefined && automatic !== true && !name.startsWith(NAME_PREFIX);
@@ -147,8 +147,8 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
 }
 
 /**
- * Returns whether the migration has not started although KubeVirt's limits allow it. The caller acts only if this stays
- * true for some time.
+ * Returns whether the migration has not started although KubeVirt's limits allow the start. A caller acts only if the
+ * result stays true for some time.
  */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
@@ -209,7 +209,7 @@ export function isRetried({ spec, status }: EvacuationFacts): boolean {
 
 export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
-  // The API server's clock may be ahead.
+  // The API server's clock may be ahead, so the elapsed time is never below zero.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 

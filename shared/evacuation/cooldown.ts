@@ -4,7 +4,8 @@ import { type Moment, secondsSince } from "../settings/time.ts";
 import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns the seconds left, or 0. A time far in the future is ignored: it comes from a node, whose clock may be wrong.
+ * Returns the seconds until the cooldown ends, or 0. Ignores a time of the move far in the future, because the node
+ * that reports it may have a wrong clock.
  */
 export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
   const { cooldownSeconds } = settings.evacuation;

@@ -109,7 +109,7 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;
-  // The CRD accepts only a reason of this form.
+  // The CRD accepts only a reason of this pattern.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
     reason: isWord ? reason : "NotLiveMigratable",
@@ -140,7 +140,7 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
 export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
-  // If the taint or the preemption comes back, a new Evacuation starts at once, without a back-off.
+  // A new taint or preemption starts a new Evacuation at once, without a back-off.
   const seconds = by === "Taint" || by === "Preemption" ? 0 : attempts.backoffSeconds(e.status.attempts, w.settings);
   return end(f, {
     phase: "Withdrawn",
@@ -179,16 +179,16 @@ function end(f: EvacuationCase, next: Next): Next {
 }
 
 /**
- * Returns whether Lifeboat may delete the migration: KubeVirt created it for the mark, or Lifeboat created it. People
- * and external controllers delete their own migrations.
+ * Returns whether Lifeboat may delete the migration: KubeVirt created the migration for the mark, or Lifeboat created
+ * the migration. People and external controllers delete their own migrations.
  */
 function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);
 }
 
 /**
- * Returns the actions of the cleanup: they remove the mark, the label, and migrations that have not started. Running
- * migrations stay, because aborting one could do harm. A mark that was set after the move belongs to another
+ * Returns the actions of the cleanup, which remove the mark, the label, and migrations that have not started. Running
+ * migrations stay, because aborting a migration could do harm. A mark that was set after the move belongs to another
  * Evacuation.
  */
 function leftOf(

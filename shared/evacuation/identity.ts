@@ -16,8 +16,8 @@ import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 
 /**
- * Returns the pod in which the guest runs: the VMI's only pod on the VM's node in `status.activePods`. Undefined: there
- * is none, or there are two.
+ * Returns the UID of the pod in which the guest runs: the only pod in `status.activePods` on the VMI's node. Undefined:
+ * the node has no pod of the VMI, or two pods.
  */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
   const here = Object.entries(activePods).filter(([, node]) => node === nodeName);
@@ -73,7 +73,7 @@ export function isReleasePending(vmi: VmiFacts, evacuations: readonly Evacuation
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/** Returns whether an ended Evacuation's mark is not yet removed, and no other Evacuation of the pod continues. */
+/** Returns whether the mark of an ended Evacuation remains, and no other Evacuation of the pod is active. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
@@ -98,8 +98,8 @@ export interface EvacuationOrigin {
 }
 
 /**
- * Makes an Evacuation, which inherits attempts and back-off of the former Evacuation. An Evacuation with a deadline, or
- * for a person's request, inherits nothing.
+ * Makes an Evacuation, which inherits attempts and back-off of the former Evacuation. An Evacuation inherits nothing if
+ * it has a deadline or if a person requested it.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -134,8 +134,8 @@ export function withRequester({ namespace, name, spec }: EvacuationFacts, reques
 }
 
 /**
- * Returns the attempts and back-off to inherit. During a drain of several days, a VM may fail more often than the CRD
- * allows.
+ * Returns the attempts and the back-off to inherit. The CRD limits the attempts, and a VM may fail more often during a
+ * drain of several days.
  */
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
   return {
@@ -152,7 +152,7 @@ export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): 
   return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
 
-/** Returns the counter in the name. Returns 0 for a name of another form, such as one that a person chose. */
+/** Returns the counter in the name. Returns 0 for a name without a counter, for example a name that a person chose. */
 function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
   const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
   return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;
@@ -171,7 +171,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // The last Evacuation that was given up can be retried, even if a person has cancelled a later one.
+  // The last Evacuation that was given up can be retried, even if a person has cancelled a later Evacuation.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

@@ -26,8 +26,8 @@ export function isMarkedTooLate(vmi: VmiFacts): boolean {
 }
 
 /**
- * Returns the actions that mark a VM. The label comes first, because KubeVirt chooses a MigrationPolicy after the mark.
- * KubeVirt does not mark a VM with a mark for another node.
+ * Returns the actions that mark a VM. The label is set before the mark, because KubeVirt chooses a MigrationPolicy
+ * after the mark. A mark for another node is removed, because KubeVirt would not replace it.
  */
 export function markActions(
   vmi: VmiFacts,
@@ -99,8 +99,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 const MARKING_SECONDS = 15;
 
 /**
- * Returns whether a review may still mark the VM. If the Evacuation ended earlier, Lifeboat would take the mark for a
- * new request.
+ * Returns whether a review may still mark the VM. The Evacuation must not end before this mark, because Lifeboat would
+ * take the mark for a new request.
  */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);

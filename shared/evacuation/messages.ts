@@ -9,7 +9,7 @@ type Migration = Parameters<typeof called>[0];
 type Named = Pick<MigrationFacts, "name">;
 type Pod = { readonly name: string };
 
-/** Returns the command of the VM's owner that starts a stopped VM. */
+/** Returns the command with which the VM's owner starts a stopped VM. */
 const startCommand = ({ namespace, spec }: EvacuationFacts) => `virtctl start ${spec.vmiName} -n ${namespace}`;
 
 const WITHDRAWN = "spec.intent is Withdrawn";

@@ -1,4 +1,6 @@
-/** Names migrations by their cause. KubeVirt's two controllers each set an annotation. */
+/**
+ * Finds the cause of a migration. KubeVirt's evacuation controller and its workload updater set different annotations.
+ */
 import type { MigrationFacts } from "../kube/facts.ts";
 
 type Caused = Pick<MigrationFacts, "automatic" | "evacuates">;

@@ -1,6 +1,6 @@
 /**
  * Decides which Evacuations continue, end, or start without a request. Does not limit the number of migrations, because
- * KubeVirt queues them.
+ * KubeVirt queues migrations.
  */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
@@ -40,7 +40,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 /** Decides one Evacuation. KubeVirt acts on marks and migrations; Lifeboat acts on failed attempts and ends. */
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // An earlier Evacuation of the pod has ended, but its mark still exists, and looks like this Evacuation's mark.
+  // An earlier Evacuation of the pod has ended, but its mark still exists. Lifeboat cannot distinguish this mark from a
+  // mark of the new Evacuation.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -112,16 +113,16 @@ export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuation
 }
 
 /**
- * Returns whether the Evacuation may be deleted. If it stopped a VM that is still off, it is kept as long as its
- * NodeEvacuation needs it.
+ * Returns whether the Evacuation may be deleted after some time. An Evacuation of a stopped VM may be deleted before
+ * the VM starts, unless the Evacuation is withdrawn.
  */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
 }
 
 /**
- * Deletes Evacuations that ended long ago. The newest Evacuation of an existing pod stays: the next Evacuation's name
- * needs its number.
+ * Deletes Evacuations that ended long ago. Keeps the newest Evacuation of an existing pod, because the name of the next
+ * Evacuation continues its number.
  */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;

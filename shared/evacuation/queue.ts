@@ -4,7 +4,7 @@ import type { MigrationFacts } from "../kube/facts.ts";
 import { secondsSince } from "../settings/time.ts";
 import { type EvacuationCase, inheritedAttempts } from "./world.ts";
 
-/** The maximum number of doublings, far beyond any setting. Without a maximum, 0 s times infinity would be NaN. */
+/** The maximum number of doublings. Without a maximum, 0 s times infinity would be NaN. */
 const MOST_DOUBLINGS = 32;
 
 export function doubled(first: number, failures: number, most: number): number {

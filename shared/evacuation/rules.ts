@@ -95,8 +95,7 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * The migration cannot start: that counts as a failed attempt. KubeVirt's own migration during a back-off is no new
- * attempt.
+ * A migration that cannot start counts as a failed attempt. KubeVirt's own migration during a back-off does not count.
  */
 function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
@@ -114,8 +113,8 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * KubeVirt creates a migration for an evacuation only when its limits allow the start. So the migration starts within
- * this time.
+ * The time limit for the start of a new migration. KubeVirt creates a migration for an evacuation only when its limits
+ * allow the start.
  */
 const STARTS_SECONDS = 20;
 
@@ -141,8 +140,8 @@ function migrating(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * An external controller moves the VM. If KubeVirt's eviction webhook is off, the message says that the controller does
- * not learn of the request.
+ * An external controller moves the VM. If KubeVirt's eviction webhook is off, nobody tells the controller about the
+ * request, and the message says this.
  */
 function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
@@ -166,8 +165,8 @@ function backingOff(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * KubeVirt's evacuation controller has created no migration, or would delay the migration by its own back-off. Lifeboat
- * creates the migration.
+ * Lifeboat creates a migration, because KubeVirt's evacuation controller has created no migration, or would delay its
+ * own migration by a back-off.
  */
 function createMigration(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;

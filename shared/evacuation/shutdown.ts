@@ -1,7 +1,8 @@
 /**
- * The common parts of Evacuations that restart or stop a VM which cannot move. A NodeEvacuation creates them; asked.ts
- * and start-again.ts have their rules. KubeVirt's requests have no precondition, so Lifeboat checks each request just
- * before sending it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ * The common parts of Evacuations that restart or stop a VM which cannot move. A NodeEvacuation creates such
+ * Evacuations, and asked.ts and start-again.ts have the rules. KubeVirt's requests have no precondition, so Lifeboat
+ * checks each request just before sending it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of
+ * virt-controller.
  */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -41,7 +42,7 @@ export interface RequestCase {
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** A text for administrators: the change since the request, or that nothing has changed. */
+  /** A text for administrators: what has changed since the request, or "nothing". */
   readonly since: string;
   /** A text for administrators: Lifeboat's reaction. */
   readonly so: string;

@@ -9,7 +9,7 @@ import { statusHeldOff, statusReleased } from "./status.ts";
 export type StartRow = Row<readonly Action[]>;
 
 /**
- * Rows for a VM that Lifeboat stopped. Lifeboat starts the VM, unless somebody else has started it or its owner has
+ * Rows for a VM that Lifeboat stopped. Lifeboat starts the VM, unless another party has started it or its owner has
  * changed it.
  */
 // prettier-ignore

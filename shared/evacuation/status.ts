@@ -20,7 +20,7 @@ interface Subject {
   readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** Returns the actions of a step. If the status is unchanged, omits the status write and the actions in `after`. */
+/** Returns the actions of a step. An unchanged status causes no status write and no actions in `after`. */
 export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
   const { actions = [], after = [] } = next;
   const status = statusAfter(e, vmi, next, w.now);
@@ -37,10 +37,10 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // The text must not end with half a character: the API server would change it, and each reconcile would write the
-    // status again.
+    // The text must not end with half a character, because the API server would change the text. Each reconcile would
+    // then write the status again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
-    // A retry ends the back-off, including an inherited one.
+    // A retry ends the back-off, including an inherited back-off.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
     // After the end, only `more` sets `nextAttemptTime`, as the back-off of the VM's next Evacuation.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
@@ -61,7 +61,10 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
 
 type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 
-/** Keeps the condition after the mark is gone, so that Lifeboat notices a removed mark. */
+/**
+ * Returns the condition Marked for a marked VM. The condition stays after the mark is gone, so that Lifeboat notices a
+ * removed mark.
+ */
 function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
   return [{ type: "Marked", status: "True", reason: "Marked", message: MESSAGES.marked(vmi.evacuationNodeName) }];
@@ -101,7 +104,7 @@ export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: s
   return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
 }
 
-/** Makes the status after the cleanup. `message`: if nothing was cleaned up, the reason. */
+/** Makes the status after the cleanup. `message`: why nothing was cleaned up. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
   const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
   return { ...status, conditions };

@@ -13,8 +13,8 @@ import { isFinal, named } from "../kube/objects.ts";
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   /**
-   * Every Evacuation that names one of these VMIs, including ended ones and those whose VMI is missing. They were read
-   * before the VMIs.
+   * Every Evacuation that names one of these VMIs, including ended Evacuations and Evacuations whose VMI is missing.
+   * Lifeboat reads them before the VMIs.
    */
   readonly evacuations: readonly EvacuationFacts[];
   /**
@@ -29,7 +29,9 @@ export interface EvacuationCase {
   readonly vmi: VmiFacts;
   /** Migrations of the VMI, including finished ones. */
   readonly migrations: readonly MigrationFacts[];
-  /** The unfinished migration. If both KubeVirt and Lifeboat have created one, it is the one that KubeVirt uses. */
+  /**
+   * The unfinished migration. If KubeVirt and Lifeboat have each created a migration, the migration that KubeVirt uses.
+   */
   readonly migration: MigrationFacts | undefined;
   readonly w: EvacuationWorld;
 }
@@ -50,7 +52,7 @@ export interface Next {
 /** `Wait`: Lifeboat does nothing until the next reconcile. */
 export type Rule = (f: EvacuationCase) => Next | "Wait" | undefined;
 
-/** Returns the case of an Evacuation. Returns undefined if no VMI has its name. */
+/** Returns the case of an Evacuation. Returns undefined if its VMI is missing. */
 export function caseOf(e: EvacuationFacts, w: EvacuationWorld): EvacuationCase | undefined {
   const vmi = w.vmis.find(({ namespace, name }) => namespace === e.namespace && name === e.spec.vmiName);
   return vmi && newCase(e, vmi, w);
@@ -86,13 +88,13 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 
 /**
  * The time after a disruption's deadline, in seconds, in which the disruption may still delete the pod. A requester
- * retries only after the delay that a refusal names, and the scheduler only in its next round.
+ * retries only after the delay in the refusal. The scheduler retries only in its next round.
  */
 export const LATEST_SECONDS = 30;
 
 /**
  * Returns whether the preemption's deadline is long over. Lifeboat then reads the pod, to see whether the scheduler is
- * still deleting it.
+ * still deleting the pod.
  */
 export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
@@ -101,8 +103,8 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
 const SLOW_SECONDS = 60;
 
 /**
- * Returns whether the VM should have left long ago. Lifeboat then reads the node, to see whether virt-handler runs
- * there.
+ * Returns whether the VM should have left long ago. Lifeboat then reads the node, to see whether virt-handler runs on
+ * the node.
  */
 export function isSlow({ createdAt }: EvacuationFacts, now: Date): boolean {
   return secondsSince(createdAt, now) >= SLOW_SECONDS;
@@ -113,7 +115,7 @@ export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
 }
 
 /**
- * Returns whether the next step depends on the pod's conditions. They show whether the taint manager or the scheduler
+ * Returns whether the next step depends on the pod's conditions, which show whether the taint manager or the scheduler
  * is still deleting the pod.
  */
 export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
@@ -122,7 +124,7 @@ export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
 
 /**
  * Returns whether an external controller moves the VM. The controller may try again or shut the VM down, so Lifeboat
- * does not count or delete its migrations, and creates none.
+ * leaves the controller's migrations alone and creates no migration.
  */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
@@ -136,7 +138,10 @@ export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/** Returns whether the VMI will soon end or show the target pod. An earlier request may be about the target pod. */
+/**
+ * Returns whether the VMI does not show the finished migration yet. The guest's pod is then still the pod that has to
+ * leave.
+ */
 export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
@@ -150,8 +155,8 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
 }
 
 /**
- * Returns whether the cause may end before the VM leaves. Duplicates of this Evacuation then show whether other causes
- * remain.
+ * Returns whether the cause may end before the VM leaves. Evacuations that ended as Duplicates of this Evacuation may
+ * have another cause, which remains.
  */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";

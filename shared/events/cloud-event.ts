@@ -1,14 +1,14 @@
 /**
- * The relay's events: CloudEvents 1.0, JSON, in batches. An event only names the object to read, so that a late or
- * repeated event does no harm.
+ * The relay's events: CloudEvents 1.0, JSON, in batches. An event names an object, and Lifeboat reads the object. A
+ * late or repeated event therefore does no harm.
  */
 import * as z from "zod/mini";
 
 export const BATCH_CONTENT_TYPE = "application/cloudevents-batch+json";
 export const LARGEST_BATCH = 100;
 /**
- * Lifeboat reads a batch before it can check the signature. The limit keeps strangers from using up memory. Most events
- * take 500 to 700 bytes.
+ * The maximum size of a batch. Lifeboat reads a batch before it can check the signature, so a stranger could otherwise
+ * use up memory. Most events take 500 to 700 bytes.
  */
 export const LARGEST_BATCH_BYTES = 64 * 1024;
 

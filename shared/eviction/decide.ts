@@ -1,4 +1,4 @@
-/** The eviction policy: what an eviction may do to a VM's pod. */
+/** The eviction policy: whether an eviction of a VM's pod is allowed or refused, and what Lifeboat then does. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
 import type { Cause, EvacuationFacts } from "../kube/evacuation.ts";
@@ -66,7 +66,7 @@ export interface EvictionFacts extends Moment {
   /** Every Evacuation that names the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Whether Lifeboat saw a budget of the VM. Absent: Lifeboat reads the VM's budget before it creates a budget. */
+  /** Whether Lifeboat saw a budget of the VM. Absent: Lifeboat looks for a budget before it creates a budget. */
   readonly hasBudget?: boolean;
   /** Migrations of the VMI, if they affect the decision: see `doMigrationsDecide`. */
   readonly migrations: readonly MigrationFacts[];
@@ -131,7 +131,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // If every eviction of the VM is allowed, the eviction of its migration's target pod is allowed, too.
+  // A target pod may be evicted if every eviction of its VM is allowed.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
@@ -153,8 +153,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone");
     case "shutdown": {
-      // The VM moves to another namespace or cluster with disks that are not shared. A shutdown would end the migration
-      // that saves it.
+      // The VM moves to another namespace or cluster, with disks that are not shared. A shutdown would end this
+      // migration.
       if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
@@ -182,8 +182,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * Answers an eviction of a VM that is moving. If KubeVirt's webhook marked the VM without Lifeboat, an Evacuation is
- * created to record the requester.
+ * Answers an eviction of a VM that is moving. If the VM has a mark but no Evacuation, creates an Evacuation to record
+ * the requester.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
@@ -203,8 +203,8 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
 }
 
 /**
- * Creates an Evacuation that records the requester, or joins an existing one. Joining adds the requester if the
- * Evacuation has none.
+ * Creates an Evacuation that records the requester, or joins an existing Evacuation. If the existing Evacuation names
+ * no requester, adds this requester.
  */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;

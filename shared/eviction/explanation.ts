@@ -12,8 +12,8 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
- * Explains the consequence for the guest if the verdict alone could mislead. After a refused eviction, for example, the
- * VM moves.
+ * Explains what happens to the guest after a decision whose verdict could mislead. After a refused eviction, for
+ * example, the VM moves.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
@@ -50,7 +50,7 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
   };
 }
 
-/** Says which unfinished migration a VM has. */
+/** Describes the VM's unfinished migration. */
 export function movesText(migration: MigrationFacts): string {
   const does =
     migration.phase === "Running"

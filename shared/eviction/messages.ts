@@ -33,9 +33,14 @@ const WHICH_DISK = /^cannot migrate VMI(?: with|:) ([^,]+)/;
 const MOST_OF_DISK = 80;
 
 export const MESSAGE = {
-  /** The descheduler searches for this text (pkg/descheduler/evictions). KubeVirt's own webhook has the same text. */
+  /**
+   * The text for which the descheduler searches (pkg/descheduler/evictions). KubeVirt's own webhook answers with the
+   * same text.
+   */
   EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quotedVmi(vmi)}`,
-  /** `ended`: the phase in which the last Evacuation ended, if KubeVirt has marked the VM again since. */
+  /**
+   * `ended`: the phase in which the last Evacuation ended. Present only if KubeVirt has marked the VM again since then.
+   */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
     (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
@@ -66,7 +71,10 @@ export const MESSAGE = {
   markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for evacuation from node ${nodeName}`,
 } as const;
 
-/** Says what the external controller of a VM with the strategy External has done, as of the last reconcile. */
+/**
+ * Says what the VM's external controller has done, according to the last reconcile. Only for VMs with the strategy
+ * External.
+ */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
   const { waitsForController } = EVACUATION_MESSAGES;
   const { phase, message = waitsForController } = joined?.status ?? {};

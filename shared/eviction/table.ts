@@ -5,14 +5,17 @@ import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type EvictionStrategy, resolveStrategy, strategyOf } from "../settings/strategy.ts";
 
-/** `migratable` if a live migration can start, otherwise `pinned`. These are the columns of the tables. */
+/** `migratable` if a live migration can start, otherwise `pinned`. The tables below have a column for each value. */
 export type Mobility = "migratable" | "pinned";
 
 export function mobilityOf({ liveMigratable }: VmiFacts): Mobility {
   return liveMigratable.migratable ? "migratable" : "pinned";
 }
 
-/** `evacuate`: 429, and KubeVirt marks the VM. `refuse`: 429, without a mark. `shutdown`: allowed with a warning. */
+/**
+ * The answer to a first request. `evacuate`: 429, and KubeVirt marks the VM. `refuse`: 429, without a mark. `shutdown`:
+ * allowed with a warning.
+ */
 export type FirstAnswer = "allow" | "evacuate" | "refuse" | "shutdown";
 
 // prettier-ignore
@@ -25,21 +28,25 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * Returns whether the VM moves when it has to leave its node. If so, an eviction or node pressure evacuates the VM, and
- * the deletion of its pod is refused.
+ * Returns whether the VM moves when it has to leave its node. An eviction or node pressure then evacuates the VM, and a
+ * deletion of its pod is refused.
  */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
 }
 
-/** Returns whether every eviction is refused until the owner changes the VM. Such a VM gets no Evacuation. */
+/**
+ * Returns whether every eviction of the VM is refused until its owner changes the VM. Lifeboat creates no Evacuation
+ * for the VM.
+ */
 export function isHeldFast(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   const resolved = resolveStrategy(vmi, settings);
   return !resolved.known || FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)] === "refuse";
 }
 
 /**
- * `inProgress`: 429. `unlessMigrating`: 429 while a migration is unfinished; otherwise the mark is removed, and the request is answered like the first.
+ * The answer to a repeated request. `first`: the answer to the first request. `inProgress`: 429. `unlessMigrating`: 429
+ * while a migration is unfinished; otherwise Lifeboat removes the mark and gives the first answer.
  */
 export type LaterAnswer = "first" | "unlessMigrating" | "inProgress";
 

@@ -1,4 +1,4 @@
-/** Runs a rule until it has the facts that it asks for. */
+/** Runs a rule again and again, and reads the missing facts between two runs, until the rule has an answer. */
 import { ClusterError } from "../kube/failures.ts";
 import { type Answer, type Facts, factsFrom, NotYetRead, type Question, textOf } from "./facts.ts";
 
@@ -7,14 +7,14 @@ export type Reads = (question: Question) => Promise<Answer>;
 
 export interface RuleAnswer<T> {
   readonly answer: T;
-  /** Whether the last run of the rule used facts that may be old. */
+  /** Whether the last run of the rule used facts that may be outdated. */
   readonly isCached: boolean;
   readonly reads: number;
   readonly rounds: number;
 }
 
 export interface Beforehand {
-  /** Answers that the caller already has. They are not read again. */
+  /** Answers that the caller already has, so that Lifeboat does not read them again. */
   readonly known?: readonly (readonly [Question, Answer])[];
   readonly first?: readonly Question[];
 }
@@ -45,7 +45,7 @@ export async function decide<T>(
   }
 }
 
-/** Reads that may be old, and whether a decision based on them is safe. */
+/** A source of facts that may be outdated, and a check whether a decision on such facts is safe. */
 export interface Source<T> {
   readonly reads: Reads;
   readonly isSafe: (answer: T) => boolean;
@@ -78,7 +78,7 @@ function failed(error: unknown): ClusterError {
   throw error;
 }
 
-/** Returns the facts of one run of a rule. `isLast`: nothing more is read. */
+/** Returns the facts for one run of a rule. `isLast`: a missing fact is a failed read. */
 function runOf(answers: ReadonlyMap<string, Answer | ClusterError>, isLast: boolean) {
   let isCached = false;
   const facts = factsFrom((question) => {

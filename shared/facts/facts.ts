@@ -1,4 +1,4 @@
-/** Facts about one cluster, for rules. If a rule needs a fact that was not read, the run of the rule ends. */
+/** Facts about one cluster, for rules. If a rule asks for an unread fact, the rule's run ends. */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -7,8 +7,8 @@ import type { FactsOf, Resource } from "../kube/resources.ts";
 import { type Selection, selectorsOf } from "../kube/selection.ts";
 
 /**
- * A second form of the facts about a resource, besides the form in the table of resources. `name` distinguishes the
- * forms of one resource.
+ * Another form of the facts about a resource than the form in the table of resources. `name` distinguishes several
+ * forms of a resource.
  */
 export interface View<T> {
   readonly resource: Resource;
@@ -23,7 +23,7 @@ export interface View<T> {
 export type Kind = Resource | View<unknown>;
 export type Fact<K extends Kind> = K extends View<infer T> ? T : K extends Resource ? FactsOf<K> : never;
 
-/** A list of the objects that Lifeboat can parse, and the number of all others. */
+/** A list of the objects that Lifeboat can parse, and the number of unparsable objects. */
 export interface Readable<T> {
   readonly items: readonly T[];
   readonly odd: number;
@@ -33,11 +33,11 @@ export interface Readable<T> {
 export interface Facts {
   /** Returns the object. Undefined: the object does not exist. */
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
-  /** Asks for the whole list. An object that cannot be parsed makes the read fail. */
+  /** Returns the whole list. An object that cannot be parsed makes the read fail. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
   /**
-   * Asks for a list without the objects that cannot be parsed. A rule that uses it must not conclude that a missing
-   * object does not exist.
+   * Returns the list without the objects that cannot be parsed. A rule must not conclude that an object missing from
+   * this list does not exist.
    */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }
@@ -49,15 +49,18 @@ export type Question = {
 );
 
 export interface Answer {
-  /** An object or undefined, or the items of a list. */
+  /** The object or undefined, or the items of a list. */
   readonly value: unknown;
-  /** Why items of a list are left out: one text for each item that cannot be parsed. */
+  /** The parse error of each list item that cannot be parsed. */
   readonly odd?: readonly string[];
-  /** The answer may be old. */
+  /** Whether the answer may be outdated. */
   readonly isCached?: boolean;
 }
 
-/** Ends the run of a rule. Only the driver catches it: it reads the answers and runs the rule again. */
+/**
+ * Ends a rule's run because facts are missing. `decide` catches this error, reads the answers to its questions, and
+ * runs the rule again.
+ */
 export class NotYetRead extends Error {
   readonly questions: readonly Question[];
 
@@ -68,9 +71,7 @@ export class NotYetRead extends Error {
   }
 }
 
-/**
- * Renders a question as text, which identifies it: `nodes node01`, `pods as PreflightPod where spec.nodeName=node01`.
- */
+/** Renders a question as text that identifies it: `nodes node01`, `pods as PreflightPod where spec.nodeName=node01`. */
 export function textOf({ kind, key, selection }: Question): string {
   const what = typeof kind === "string" ? kind : `${kind.resource} as ${kind.name}`;
   if (key !== undefined) return `${what} ${key.namespace === "" ? key.name : keyOf(key)}`;
@@ -85,7 +86,7 @@ export function textOf({ kind, key, selection }: Question): string {
   ].join(" ");
 }
 
-/** Runs all functions, so that one round reads all their missing facts. */
+/** Calls all functions, and collects their missing facts, so that one round reads all missing facts. */
 export function together<T extends readonly (() => unknown)[]>(
   ...asks: T
 ): { readonly [I in keyof T]: ReturnType<T[I]> };
@@ -109,7 +110,7 @@ export function each<Item, T>(items: Iterable<Item>, rule: (item: Item) => T): r
   return together(...Array.from(items, (item) => () => rule(item)));
 }
 
-/** Returns a failed read as a value, for rules that can continue without it. */
+/** Returns an alternative for a failed read, so that a rule can continue without the fact. */
 export function unlessFailed<T, Otherwise>(
   ask: () => T,
   otherwise: (failed: ClusterError) => Otherwise,
@@ -149,8 +150,8 @@ export function takeInOrder<Item, T>(
 }
 
 /**
- * Makes facts from a function that answers questions. The function throws NotYetRead, or the ClusterError of a failed
- * read.
+ * Makes facts from a function that answers questions. For an unread fact, the function throws NotYetRead. For a failed
+ * read, the function throws its ClusterError.
  */
 export function factsFrom(ask: (question: Question) => Answer): Facts {
   function get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;

@@ -1,8 +1,8 @@
-/** Facts from complete lists, for decisions on each of many objects. */
+/** Facts from complete lists, for decisions on many objects. */
 import type { NodeFacts } from "../kube/facts.ts";
 import { type Facts, factsFrom, textOf } from "./facts.ts";
 
-/** Returns facts that consist of these nodes. Throws if a rule reads another kind: that is a defect. */
+/** Returns facts with these nodes. Throws if a rule reads another kind, because such a read is a defect. */
 export function factsOfNodes(nodes: readonly NodeFacts[]): Facts {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   return factsFrom((question) => {

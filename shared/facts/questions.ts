@@ -19,8 +19,8 @@ import {
 import { each, type Facts, unlessFailed } from "./facts.ts";
 
 /**
- * Returns the KubeVirt object. KubeVirt allows one per cluster. If the object cannot be parsed, the read fails, because
- * the eviction strategy in it protects VMs.
+ * Returns the KubeVirt object. A cluster has at most one KubeVirt object. If the object cannot be parsed, the read
+ * fails, because the object's eviction strategy protects VMs.
  */
 export function kubeVirt(facts: Facts): FactsOf<"kubevirts"> | undefined {
   return facts.list("kubevirts")[0];
@@ -35,7 +35,8 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
 }
 
 /**
- * Lists NodeEvacuations, with the pause, the withdrawal and the time limit of the RollingMaintenance that owns each.
+ * Lists NodeEvacuations. A NodeEvacuation of a RollingMaintenance has the pause, the withdrawal and the time limit of
+ * the RollingMaintenance.
  */
 export function nodeEvacuations(facts: Facts): readonly NodeEvacuationFacts[] {
   const all = facts.readable("nodeevacuations").items;
@@ -52,15 +53,15 @@ export function vmisOn(node: string, facts: Facts): readonly VmiFacts[] {
   return facts.readable("virtualmachineinstances", selectVmisOn(node)).items;
 }
 
-/** Lists VMIs that run on a migration's target pod already. */
+/** Lists VMIs whose migration already has a target pod. */
 export function migratingVmis(facts: Facts): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", MIGRATING_VMIS).items;
   return found.filter(({ isMigrating }) => isMigrating);
 }
 
 /**
- * Lists the migrations that have just succeeded. The others are too many to read, because KubeVirt keeps five for each
- * VMI.
+ * Lists the migrations that have just succeeded. Reads only some migrations, because KubeVirt keeps five finished
+ * migrations for each VMI.
  */
 export function finishedMigrations(facts: Facts): readonly MigrationFacts[] {
   const some = facts.readable("virtualmachineinstancemigrations", SOME).items;
@@ -86,8 +87,8 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
 }
 
 /**
- * Returns the list, or an empty one if the cluster does not serve the kind, because a forecast works without Lifeboat,
- * too.
+ * Returns the list, or an empty list if the cluster does not serve the kind. A forecast works in a cluster without
+ * Lifeboat.
  */
 export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   return unlessFailed(list, (failed) => {
@@ -107,7 +108,7 @@ export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
   return facts.readable("pods", selectPodsOf(vmi)).items;
 }
 
-/** Asks for a fact. Returns the alternative if Lifeboat may not read it. */
+/** Returns a fact, or the alternative if Lifeboat may not read the fact. */
 export function unlessForbidden<T>(ask: () => T, otherwise: T): T {
   return unlessFailed(ask, (failed) => {
     if (isForbidden(failed)) return otherwise;

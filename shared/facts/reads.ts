@@ -1,5 +1,6 @@
 /**
- * Sources of facts: the API server, or the watches of the process. The API server answers what the watches do not have.
+ * Sources of facts: the API server, or the watches of the process. The API server answers questions that the watches
+ * cannot answer.
  */
 import { shownList, shownObject, type Stores } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
@@ -24,7 +25,7 @@ export function watchedReads(stores: Stores, cluster: Client): Reads {
 }
 
 function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | undefined {
-  // A view may need fields that the watches do not keep: they keep only the fields in the table of resources.
+  // The watches keep only the fields in the table of resources, and a view may need other fields.
   if (typeof kind !== "string") return undefined;
   if (key !== undefined) {
     const shown = shownObject(stores, kind, key);
@@ -34,7 +35,7 @@ function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | u
   return items && { value: items, isCached: true };
 }
 
-/** Returns the given answers, which may be old, and reads all others. */
+/** Returns the caller's answers, which may be outdated, and reads all other answers. */
 export function givenReads(given: readonly (readonly [Question, Answer])[], otherwise: Reads): Reads {
   const answers = new Map(given.map(([question, answer]) => [textOf(question), { ...answer, isCached: true }]));
   return async (question) => answers.get(textOf(question)) ?? (await otherwise(question));

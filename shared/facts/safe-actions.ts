@@ -4,7 +4,10 @@
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 
-/** Deletions are reviewed on live facts: an allowed deletion ends a VM, and no other webhook protects it. */
+/**
+ * Deletions are not listed, because Lifeboat reviews deletions on live facts: an allowed deletion ends a VM, and no
+ * other webhook protects it.
+ */
 export type Decision = "Eviction" | "Reconcile";
 
 /** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
@@ -13,12 +16,12 @@ const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decis
   CreateEvacuation: ["Eviction"],
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
-  // The write fails if the Evacuation has changed since it was read.
+  // The write fails if the Evacuation has changed since Lifeboat read it.
   AddRequester: ["Eviction"],
   // The patch tests the UID, and writes values that never change.
   AnnotateMigration: ["Reconcile"],
-  // The write fails if the Evacuation has changed since it was read. A status that ends an Evacuation or adds a failed
-  // attempt needs live facts, because no later reconcile can undo this status.
+  // The write fails if the Evacuation has changed since Lifeboat read it. A status that ends an Evacuation or adds a
+  // failed attempt needs live facts, because no later reconcile can undo the status.
   WriteStatus: ["Reconcile"],
 };
 
