@@ -1,6 +1,6 @@
 /**
- * Decides which deletions of a VM's pods are refused, and until which deadline. A refusal at admission comes before
- * SIGTERM, so that the guest can move first.
+ * Decides which deletions of a VM's pods are refused, and until which deadline. The guest can then move before the pod
+ * gets SIGTERM.
  */
 import { newEvacuation } from "../evacuation/identity.ts";
 import { markActions } from "../evacuation/mark.ts";
@@ -58,12 +58,12 @@ export type DeletionAllowReason = (typeof ALLOW_REASONS)[number];
 interface Allowal {
   readonly verdict: "Allow";
   readonly reason: DeletionAllowReason;
-  /** Performed before the answer, because an allowed deletion sends SIGTERM. */
+  /** The actions that Lifeboat performs before the answer, because SIGTERM follows an allowed deletion at once. */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
   /**
-   * A policy of the API server may refuse this deletion. Then Lifeboat deletes the pod itself, and the requester finds
-   * it gone.
+   * Whether a policy of the API server may refuse this deletion. Lifeboat then deletes the pod itself, and the
+   * requester finds that the pod is gone.
    */
   readonly isByLifeboat?: true;
 }
@@ -115,16 +115,16 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   if (vmi.nodeName === undefined) return allow("NotScheduled");
   if (!kube.isAlive(f.node)) return allow("NodeNotAlive");
   if (!kube.isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
-  // A pod that KubeVirt does not list may be deleted, because no guest can move to it.
+  // No guest can move to a pod that KubeVirt does not list, so the pod may be deleted.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
-  // The deletion of a target pod ends a guest only after the guest has moved there.
+  // The deletion of a target pod ends a guest only if the guest already runs in that pod.
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 
 /**
- * How long after the deadline Lifeboat still refuses to delete the old pod of a guest that runs on its target. In
- * post-copy the guest needs the memory of this pod until the migration ends.
+ * The time after the deadline in which Lifeboat still protects the old pod of a guest that runs on its target. In
+ * post-copy, the guest needs the old pod's memory until the migration ends.
  */
 const POST_COPY_MS = 300_000;
 
@@ -157,8 +157,8 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
 }
 
 /**
- * Sets the label that makes virt-handler refuse to shut the guest down for some time after SIGTERM. When a node is
- * terminated, the label would not help: the machine is gone soon.
+ * Sets the label that makes virt-handler refuse to shut the guest down for some time after SIGTERM. The label would not
+ * help at a node termination, because the machine is gone soon.
  */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
   const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
@@ -170,16 +170,16 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/** The delay in seconds while the migration runs. `kubectl drain` also waits 5 seconds. */
+/** The delay until the next attempt, in seconds, while the migration runs. `kubectl drain` also waits 5 seconds. */
 export const RETRY_SECONDS = 5;
 /**
- * The delay in seconds after the first refusal: KubeVirt needs some time to start the migration, and the guest needs
+ * The delay after the first refusal, in seconds. KubeVirt needs some time to start the migration, and the guest needs
  * longer to move.
  */
 const FIRST_RETRY_SECONDS = 10;
 /**
- * The delay in seconds for a VM in KubeVirt's queue. With this delay, client-go's requests last until a preemption's
- * deadline.
+ * The delay for a VM in KubeVirt's queue, in seconds. With this delay, client-go's attempts last until the deadline of
+ * a preemption.
  */
 const QUEUED_RETRY_SECONDS = 15;
 
@@ -195,7 +195,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
     message: MESSAGES.waits(pod, cause, vmi, until),
   } as const;
   // The deletion of a migration's target pod starts no evacuation, because the VM is not on that pod's node yet. A
-  // later deletion of the pod starts one.
+  // later deletion of the pod starts an evacuation.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
   if (isStarted) return { ...refusal, actions: [], events: [] };
   const { name, actions } = startDisruption(
@@ -209,16 +209,16 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
 }
 
 /**
- * Returns whether the disruption's Evacuation has just ended without a move. No new one starts before the back-off is
- * over.
+ * Returns whether the disruption's Evacuation has just ended without a move. A new Evacuation must wait for the end of
+ * the back-off.
  */
 function isBackingOff({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }
 
 /**
- * Returns the delay until the requester's next attempt, in seconds. If Lifeboat does not answer an attempt, the
- * webhook's failurePolicy `Ignore` allows the deletion. So fewer attempts are better.
+ * Returns the delay until the requester's next attempt, in seconds. Few attempts are better: if Lifeboat does not
+ * answer an attempt, the webhook's failurePolicy `Ignore` allows the deletion.
  */
 function retryAfterSeconds(vmi: VmiFacts, known: KnownDisruption | undefined, secondsLeft: number): number {
   const pause = known === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;

@@ -21,8 +21,8 @@ export interface KnownDisruption extends Disruption {
 }
 
 /**
- * Returns the disruption of the pod's condition while the condition is True. If the condition's time is in the future,
- * the deadline is counted from now.
+ * Returns the disruption in the pod's DisruptionTarget condition, if the condition is True. For a condition with a
+ * future time, counts the deadline from now.
  */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
@@ -33,7 +33,7 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 }
 
 export interface DisruptionSubject {
-  /** The pod to delete: the VM's launcher, or a pod that belongs to it. */
+  /** The pod to delete: the VM's launcher, or another pod of the VM. */
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
@@ -45,7 +45,7 @@ type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
  * Lists the disruptions that Evacuations record, the oldest first. A disruption is listed until its Evacuation has
- * ended and the back-off is over, also if the Evacuation ended as a Duplicate.
+ * ended and the back-off is over. An Evacuation that ended as a Duplicate keeps its disruption in the list.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -71,7 +71,7 @@ function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts,
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // A preempted pod that is terminating may take long to end, so its preemption is not over yet.
+  // A preempted pod may take long to terminate, so its preemption is not over yet.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
@@ -85,18 +85,18 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 }
 
 /**
- * Returns the cause of the deletion. If the requester terminates nodes, that is the cause; otherwise the pod's
- * condition names it. Does not check whether the guard is on for this cause.
+ * Returns the cause of the deletion: the node's termination if the requester terminates nodes, otherwise the cause in
+ * the pod's condition. Does not check whether the guard is on for this cause.
  */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
 }
 
-/** Returns the disruption. If an Evacuation has an earlier deadline, the disruption gets that deadline. */
+/** Returns the disruption. The earliest deadline applies if Evacuations have other deadlines. */
 export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
-  // The pod is terminating already: the request only shortens its grace period.
+  // The pod is already terminating, so the request only shortens its grace period.
   if (isOfNode && pod.deleting) return undefined;
   const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
   if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
@@ -107,8 +107,8 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
 export interface DeletionTerms {
   readonly requester: string;
   /**
-   * The time at which the pod has to be gone, from the requested grace period (milliseconds since the epoch). Karpenter
-   * requests the remaining time of its node.
+   * When the pod has to be gone, according to the requested grace period, in milliseconds since the epoch. Karpenter
+   * requests a grace period until the end of its node.
    */
   readonly deleteBy?: number;
   /** The grace period of the deletion. */
@@ -124,8 +124,8 @@ export function deleteByOf(graceSeconds: number | undefined, asked: Date): numbe
 }
 
 /**
- * Returns when the node is terminated: the time in its annotation, else the deletion's grace period, which Karpenter
- * sets to the remaining time.
+ * Returns the termination of the node. The deadline is the time in the node's annotation. Without the annotation, the
+ * deadline is the end of the requested grace period.
  */
 export function terminationOf(
   { node, deleteBy }: DeletionTerms & { readonly node?: NodeFacts },
@@ -139,7 +139,7 @@ export function terminationOf(
   };
 }
 
-/** If the machine is gone sooner than this, no migration can finish. */
+/** The time that a migration needs at least. If the machine is gone sooner, no migration can finish. */
 const NEAR_SECONDS = 15;
 
 /**
@@ -150,7 +150,7 @@ export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: D
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }
 
-/** Returns whether the pod's label marks it as a VM's pod, in the same way as the guard's policies select pods. */
+/** Returns whether the pod's label marks the pod as a VM's pod. The guard's policies select pods by the same label. */
 function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }
@@ -172,8 +172,7 @@ interface Deletion extends Moment, DeletionTerms {
 }
 
 /**
- * The shortest grace period, in seconds, of the deletions that the API server's policy refuses. It refuses them only if
- * the pod's node is about to be terminated.
+ * The shortest grace period, in seconds, of the deletions that the API server's policy refuses for a terminating node.
  */
 const HELD_SECONDS = 60;
 
@@ -182,7 +181,7 @@ export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Dele
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);
   if (cause !== "NodeTermination") return cause === "Preemption";
-  // The pod does not show that its node is being terminated. The node has to show that.
+  // Only the node, not the pod, shows a node termination.
   const isShown = node === undefined || isEnding(node);
   return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }

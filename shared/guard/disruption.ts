@@ -33,8 +33,8 @@ export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   /**
-   * Launcher pods to check: pods that an event names, pods on nodes with a NoExecute taint, and pods whose deadline may
-   * have passed.
+   * Launcher pods to check: pods that an event names, pods on nodes with a NoExecute taint, and pods with a deadline
+   * that may be over.
    */
   readonly pods: readonly PodFacts[];
 }
@@ -51,7 +51,8 @@ export function planDisruptions(w: DisruptionWorld): Plan {
 }
 
 /**
- * Returns whether the VMI runs in the pod: the pod is not of an earlier VMI of the same name, and is on the VMI's node.
+ * Returns whether the VMI runs in the pod. The pod must be on the VMI's node, and must not belong to an earlier VMI of
+ * the same name.
  */
 function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
   const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
@@ -59,8 +60,8 @@ function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
 }
 
 /**
- * Deletes a pod in which no VM runs, if its condition says that the taint manager deletes it. A migration's target pod
- * stays, because a guest may move to it.
+ * Deletes a pod in which no VM runs, if the pod's condition says that the taint manager deletes the pod. A migration's
+ * target pod stays, because a guest may move to it.
  */
 function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: DisruptionWorld) {
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
@@ -70,14 +71,14 @@ function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: Disrup
 }
 
 /**
- * Records Events for a pod that a disruption terminates while its VMI is not marked. This is best effort: the pod is
- * about to get SIGTERM.
+ * Starts an evacuation for a pod that a disruption already terminates, and records an Event. The pod gets SIGTERM soon,
+ * so the move may fail.
  */
 function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  // An Evacuation that the guard has created records this disruption already.
+  // The guard's Evacuation already records this disruption.
   const isKnown = knownDisruptions({ pod, vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
@@ -93,8 +94,8 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, facts }: DisruptionW
 }
 
 /**
- * Moves the VM if a NoExecute taint ends its pod, or deletes the pod. The taint manager does not repeat a refused
- * deletion.
+ * Moves the VM if a NoExecute taint ends its pod, or deletes the pod. The taint manager does not try again after a
+ * refused deletion.
  */
 function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const node = nodeOf(pod, w.facts);
@@ -109,7 +110,8 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   if (knownDisruptions(subject, w.now).some(({ cause }) => cause === "NoExecuteTaint")) {
     return overdue(pod, vmi, { ...w, node, taint });
   }
-  // The deadline is counted from now, not from the taint: if Lifeboat was unavailable, the VM still gets its full time.
+  // Counts the deadline from now, not from the taint, so that the VM gets its full time even after an outage of
+  // Lifeboat.
   const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
@@ -117,7 +119,7 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   return [...actions, recordEvent(vmi, "DeletionRefused", message, name)];
 }
 
-/** The reason in the pod's condition if the taint manager deletes it. */
+/** The reason in the DisruptionTarget condition of a pod that the taint manager deletes. */
 const TAINT_MANAGER = GUARDED.NoExecuteTaint.reason;
 
 function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
@@ -125,7 +127,8 @@ function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
 }
 
 /**
- * Returns a taint that the pod no longer tolerates, or because of which the taint manager has already deleted the pod.
+ * Returns a taint that the pod does not tolerate, or no longer tolerates. If the taint manager has already deleted the
+ * pod, ignores the remaining time.
  */
 function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
   return taints.find((taint) => {
@@ -135,8 +138,8 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether the pod should be deleted although the policy refuses that: the gate is off, or the node is lost and
- * the VM has to start elsewhere.
+ * Returns whether the policy refuses a deletion that should happen. A deletion should happen if the gate is off, or if
+ * the node is lost and the VM has to start elsewhere.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   const { isHoldingTaints } = m.settings;

@@ -20,9 +20,7 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   return [...holds, warning(MESSAGES.refusesNothing, MESSAGES.noGate, fix)];
 }
 
-/**
- * Checks the API server's policies that act while Lifeboat is unavailable, and whether VMs can leave a tainted node.
- */
+/** Checks the API server's policies for an outage of Lifeboat, and whether VMs can leave a tainted node. */
 async function holdsOf({ holdPolicies, kubevirt, settings }: Examined): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];

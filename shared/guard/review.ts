@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** The pod as the API server's request contains it, so that an ordinary deletion needs no reads. */
+  /** The pod from the API server's request. An ordinary deletion needs no other facts, so Lifeboat reads nothing. */
   readonly pod: PodFacts;
 }
 
@@ -23,15 +23,15 @@ export interface DeletionReview {
   readonly facts: DeletionFacts;
   readonly decision: DeletionDecision;
   /**
-   * Why the VMI's Evacuations could not be listed. The review continues as if there were none, because the VM can be
+   * Why the VMI's Evacuations could not be listed. The review continues without Evacuations, because the VM can be
    * marked without them.
    */
   readonly failedRead?: ClusterError | undefined;
 }
 
 /**
- * Reviews a deletion. Anybody who has the webhook token can send a review of any pod. So Lifeboat reads a pod from the
- * API server and decides again before it deletes the pod.
+ * Reviews a deletion. Before Lifeboat deletes a pod, it reads the pod and decides again. Anybody with the webhook token
+ * could send a review with an invented pod.
  */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
@@ -70,8 +70,8 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
 /**
- * Returns whether the scheduler makes room for a virt-handler pod. Asks only if virt-handler reported that it
- * terminates. Any tenant may give a pod virt-handler's label, so only pods in KubeVirt's namespace are read.
+ * Returns whether the scheduler makes room for a virt-handler pod. Reads pods only if virt-handler reported its
+ * termination. Only a pod in KubeVirt's namespace counts, because a tenant may copy virt-handler's label.
  */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;

@@ -1,4 +1,4 @@
-/** Samples about node maintenance: blocked objects, and ended ones. */
+/** Metric samples about blocked and ended objects of node maintenance. */
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { ROLLING_ACTIVE_PHASES, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import type { Sample } from "./open-metrics.ts";

@@ -1,6 +1,6 @@
 /**
- * The metrics of a cluster. No label has a value that a tenant chooses or an unlimited number of values: no namespace
- * and no VM. Only maintenance names its objects and nodes, if they are blocked or ended in the last hour.
+ * The metrics of a cluster. No label has a value that a tenant chooses or an unlimited number of values, such as a
+ * namespace or a VM. Only maintenance names its objects and nodes, if they are blocked or ended in the last hour.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -178,7 +178,7 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
 }
 
-/** Counts Blocked Evacuations by reason. KubeVirt chooses most reasons, and a later version may have others. */
+/** Counts Blocked Evacuations by reason. KubeVirt chooses most reasons, and a later version may have other reasons. */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const blocked = evacuations.filter(
     ({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForExternalController",

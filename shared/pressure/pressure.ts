@@ -1,4 +1,4 @@
-/** Node pressure: selects VMs to move off a node under pressure, before the kubelet ends them or while it does. */
+/** Node pressure: selects VMs to move off a node under pressure, before the kubelet ends them or at the same time. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -16,7 +16,10 @@ import { carriesDrainTaint, isAlive } from "../kube/objects.ts";
 import { cooldownLeft } from "../evacuation/cooldown.ts";
 import { PRESSURE_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Returns whether the guest runs. A crashed guest has the phase Failed. A guest that a user has paused runs. */
+/**
+ * Returns whether the guest runs. A crashed guest has the phase Failed. A guest that a user has paused counts as
+ * running.
+ */
 function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
   return phase === "Running" && !deleting && nodeName !== undefined && pausedByIoError !== true;
 }
@@ -25,7 +28,6 @@ export function shouldEvacuate(vmi: VmiFacts, settings: Settings): boolean {
   return isGuestAlive(vmi) && isToMove(vmi, settings);
 }
 
-/** Returns whether the VM is marked, or has an active Evacuation. */
 function isLeaving(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isMarked(vmi) || activeEvacuation(vmi, ofVmi(evacuations, vmi), podUID) !== undefined;
 }
@@ -40,7 +42,7 @@ export interface CandidateNode {
   readonly room: Room;
 }
 
-/** A kubelet reports that it ends the pod of a guest. */
+/** A report that a kubelet ends the pod of a guest. */
 export interface KubeletSignal {
   readonly vmi: VmiFacts;
   readonly pod: Pick<PodFacts, "name" | "uid">;
@@ -76,7 +78,10 @@ export function planPressure(w: PressureWorld): Plan {
   return { chains, again: chains.length > 0 };
 }
 
-/** Returns guests that should move instead of ending, by UID. Several signals about one guest give one entry. */
+/**
+ * Returns the signals about guests that should move instead of ending, by the VMI's UID. Keeps one signal for each
+ * guest.
+ */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
   const saved = signals.filter((signal) => {
     const { vmi, pod } = signal;
@@ -90,15 +95,13 @@ const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
 
 /**
  * Returns whether the kubelet ends the pod to make room. A kubelet also reports `Killing` after a failed liveness probe
- * and when its node shuts down. So `Killing` is ignored unless the node is under pressure.
+ * or at a node shutdown. So `Killing` counts only on a node under pressure.
  */
 function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);
 }
 
-/**
- * Returns whether the guest runs in this pod. The target pod of a migration may be deleted without stopping the guest.
- */
+/** Returns whether the guest runs in this pod. A migration's target pod may end without stopping the guest. */
 function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
   return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
 }
@@ -108,7 +111,7 @@ interface Selecting extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
-/** Phases in which KubeVirt does nothing for a VM: the next VM leaves instead. */
+/** Phases in which KubeVirt does nothing for a VM, so that another VM may leave the node. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
@@ -124,8 +127,8 @@ function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending,
 }
 
 /**
- * Selects VMs: as many as may leave at once, the cheapest first, each only if another node has room. A VM that has just
- * moved comes last, and alone.
+ * Selects VMs until the limit of the node is reached, the cheapest first, each only if another node has room. A VM that
+ * has just moved comes last, and leaves only alone.
  */
 function selectVictims(
   { node, labels, vmsOnNode }: PressureWorld["pressured"][number],
@@ -152,8 +155,9 @@ function selectVictims(
 }
 
 /**
- * Selects External VMs, which are only marked: their controllers decide where and how many VMs move. A VM that does not
- * move within `stuckSeconds` gives up its place, so that an idle controller blocks no other VM.
+ * Selects VMs with the strategy External. Lifeboat only marks such VMs: their controllers decide where and when a VM
+ * moves. A VM that does not move within `stuckSeconds` gives up its place, so that an idle controller blocks no other
+ * VM.
  */
 function externalVictims(
   inTurn: readonly VmOnNode[],
@@ -177,7 +181,7 @@ function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, no
   return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && backingOff === undefined;
 }
 
-/** Compares VMs: lowest priority first, then the VM that can use most memory beyond its request. */
+/** Compares VMs: the lowest priority first, then the VM whose guest memory exceeds its pod's request most. */
 function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
 }

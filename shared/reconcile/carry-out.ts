@@ -1,4 +1,4 @@
-/** Performs what the policy plans. */
+/** Performs the actions of plans, and counts the results. */
 import type { Reads } from "../facts/decide.ts";
 import type { Client } from "../kube/client.ts";
 import { ClusterError, isOddObject } from "../kube/failures.ts";
@@ -7,22 +7,22 @@ import type { Settings } from "../settings/settings.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform } from "../act/perform.ts";
 
-/** The object that has changed, as an event names it. Lifeboat reads the object anew before it decides. */
+/** An object to reconcile, which an event names or Lifeboat chooses. Lifeboat reads the object before it decides. */
 export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }
   | { readonly kind: "NodeEvacuation"; readonly name: string }
   | { readonly kind: "RollingMaintenance"; readonly name: string }
-  /** A kubelet has started to end this pod; the API does not show it yet. */
+  /** A pod that a kubelet has started to end. The pod's status does not show this yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 
 export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
   /**
-   * Reads facts from watches, which may be outdated. Absent: nothing is watched, or the reconcile must find changes
-   * that no watch has shown.
+   * Reads facts from watches, which may be outdated. Absent: the process has no watches, or the reconcile must not use
+   * them.
    */
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
@@ -35,18 +35,16 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /**
-   * Failures that would happen again: refused requests, and objects that cannot be parsed. `failures` includes them.
-   */
+  /** The part of `failures` that would happen again: refused requests, and objects that cannot be parsed. */
   readonly refused: number;
   readonly left: number;
-  /** Another reconcile should follow at once: an action needs a next step, or another process was faster. */
+  /** Whether another reconcile should follow at once: an action needs a next step, or another process was faster. */
   readonly again: boolean;
-  /** Names of nodes that VMs leave because of pressure and that may select the next VM. */
+  /** Names of nodes under pressure that VMs are leaving. The next VM of such a node may now leave. */
   readonly pressured: readonly string[];
-  /** Names of NodeEvacuations for which VMs leave and that may select the next VM. */
+  /** Names of NodeEvacuations whose VMs are leaving. The next VM of such a NodeEvacuation may now leave. */
   readonly nodeEvacuations: readonly string[];
-  /** A VM moves, or a node is being drained: another reconcile should follow within seconds. */
+  /** Whether a VM moves or a node is being drained. Another reconcile should then follow within seconds. */
   readonly isUnderWay: boolean;
 }
 

@@ -28,8 +28,8 @@ interface Subject extends Deciding {
 }
 
 /**
- * Decides on a VMI. Evacuations are read before the VMI: if an Evacuation records a mark and the VMI has none, the mark
- * was removed.
+ * Decides on a VMI. Lifeboat reads the Evacuations before the VMI. An Evacuation with the condition Marked and a VMI
+ * without a mark then show that the mark was removed.
  */
 export function decideOnVmi(
   key: NamespacedName,
@@ -58,7 +58,7 @@ function vmisOf({ vmi }: Subject): readonly VmiFacts[] {
   return vmi === undefined ? [] : [vmi];
 }
 
-/** Plans the VMI's disruption, also by the deadlines of Evacuations that ended as Duplicates. */
+/** Plans the VMI's disruption. The deadlines of Evacuations that ended as Duplicates count, too. */
 function disruptionOf(subject: Subject): Plan {
   const { vmi, evacuations, named, settings, now, facts } = subject;
   const continuing = evacuations.filter((e) => isActive(e) || e.status.phase === "Duplicate");

@@ -1,6 +1,6 @@
 /**
- * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with room. Nodes are read one
- * after another, because the pods of ten nodes may not fit into a Worker's memory.
+ * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with room. Reads one node after
+ * another, because the pods of ten nodes may not fit into a Worker's memory.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -21,7 +21,7 @@ import type { Observer } from "../settings/load-settings.ts";
 /** The input of a reconcile. */
 export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
-  /** Pods of the requested VMIs. The status of a pod may show that the kubelet ends the pod. */
+  /** Pods of the requested VMIs. A pod's status may show that the kubelet ends the pod. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
@@ -107,8 +107,8 @@ function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[
 const PODS_MS = 5000;
 
 /**
- * Reads a candidate node. If its pods take long to read, because a tenant has made them large, the node is no candidate
- * this time.
+ * Reads a candidate node. A node whose pods take too long to read is no candidate this time. A tenant may have made its
+ * pods large.
  */
 async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {
   try {
@@ -130,8 +130,8 @@ function endingPods({ requests, pods }: SignalsAsked) {
 }
 
 /**
- * Returns the signals. Only an event reports them in time: until the containers have ended, the pod's status does not
- * show the kubelet's decision.
+ * Returns the kubelets' signals. Only an event shows a signal in time: a pod's status does not show the kubelet's
+ * decision before the containers have ended.
  */
 function signalsOf(seen: Seen, nodes: ReadonlyMap<string, NodeFacts>): Pressure["signals"] {
   const vmiOf = new Map(seen.vmis.map((vmi) => [keyOf(vmi), vmi]));

@@ -17,7 +17,7 @@ export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
 
 type ReconcileVm = (key: NamespacedName) => Promise<Result>;
 
-/** The maximum number of rounds. When a node is done, a next round may start another node. */
+/** The maximum number of rounds. A finished node may allow another node to start in the next round. */
 const MOST_TURNS = 4;
 
 export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {
@@ -71,7 +71,7 @@ async function steer(deps: Deps): Promise<Result> {
   return sum([found, result]);
 }
 
-/** Reconciles each node to drain, and at once the VMs whose evacuation starts or is cancelled there. */
+/** Reconciles each node to drain. Reconciles at once each VM whose evacuation starts or is cancelled. */
 async function emptyEach(deps: Deps, which: Which, reconcileVm: ReconcileVm) {
   const work = () => reconcileNodeEvacuations({ ...deps, ...which });
   const { found = [], result } = await attempt("listing NodeEvacuations", deps, work);

@@ -1,6 +1,6 @@
 /**
- * Reconciles one VMI, the objects of an event, everything in progress, or everything. Any number of reconciles may run
- * at once, and each may be interrupted at any point.
+ * Reconciles one VMI, the objects of an event, everything in progress, or the whole cluster. Several reconciles may run
+ * at once, and a reconcile may be interrupted at any point.
  */
 import { isDue } from "../evacuation/attempts.ts";
 import { eachOf, rotated } from "../act/each-of.ts";
@@ -23,13 +23,13 @@ import { keyOf } from "../kube/objects.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The time limit for one VM in a reconcile of many, in seconds. A few VMs whose requests get no answer must not use up
+ * The time limit for one VM in a reconcile of many VMs, in seconds. VMs whose requests get no answer must not use up
  * the time of a tick.
  */
 const VM_SECONDS = 5;
 /** The maximum number of rounds. Each acts on the previous round's writes, such as a new Evacuation. */
 const MOST_RECONCILES = 4;
-/** Reconciles one VMI. Never throws a ClusterError, so that one VMI's failure does not stop the others. */
+/** Reconciles one VMI. Never throws a ClusterError, so that a failure of one VMI does not stop the other VMIs. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
   const { result } = await attempt(MESSAGES.reconcilingVmi(key), deps, async () => {
@@ -52,7 +52,7 @@ function pressuredBy(evacuations: readonly EvacuationFacts[]): readonly string[]
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
-/** Returns the NodeEvacuations that may start with another VM, because a VM has left or cannot leave. */
+/** Returns the NodeEvacuations that may now start to move another VM, because a VM has left or cannot leave. */
 function nodeEvacuationsOf(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
   if (done["WriteStatus"] === undefined) return [];
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
@@ -87,7 +87,7 @@ function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly No
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }
 
-/** Reconciles repeatedly until the next tick: moving VMs that have left or started to leave, and nodes that are being drained. */
+/** Reconciles VMs that are leaving and nodes that are being drained, between two ticks. */
 export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
@@ -111,7 +111,7 @@ function underWay(evacuations: readonly EvacuationFacts[]): Result {
   return { ...NOTHING, isUnderWay: evacuations.some(isUnderWay) };
 }
 
-/** Returns the Evacuations that are due. `here`: the VMIs of their node. */
+/** Returns the Evacuations that are due. `here`: the VMIs of the Evacuations' node. */
 function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[], { settings, clock }: Deps) {
   const now = clock();
   return evacuations.filter((e) => {
@@ -120,7 +120,7 @@ function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[
   });
 }
 
-/** Reconciles nodes to drain, and at once the VMs whose evacuation starts or is cancelled there. */
+/** Reconciles nodes to drain. Reconciles at once each VM whose evacuation starts or is cancelled. */
 async function empty(deps: Deps, which: Which): Promise<Result> {
   return await reconcileMaintenance(deps, which, (key) => reconcileOneOfMany(key, liveOf(deps), {}));
 }
@@ -173,7 +173,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   return sum([...all, await reconcileShield(deps)]);
 }
 
-/** Reconciles open NodeEvacuations that events name, directly or by their node or RollingMaintenance. */
+/** Reconciles open NodeEvacuations after events about them, their nodes or their RollingMaintenances. */
 async function emptyConcerned(
   requests: readonly ReconcileRequest[],
   { nodeEvacuations }: Result,
@@ -189,7 +189,7 @@ async function emptyConcerned(
   return await empty(deps, { isConcerned, isThorough: false, isRolling: rolling.size > 0 });
 }
 
-/** Reconciles pressure and taints, and at once the VMs whose evacuation they start. */
+/** Reconciles pressure and taints of nodes. Reconciles at once each VM whose evacuation starts. */
 async function reconcileNodes(around: SignalsAsked, deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const decided = await decideOnNodes(around, observerOf(deps));
@@ -216,7 +216,7 @@ async function requeue(
   );
 }
 
-/** Reconciles everything: everything in progress, and everything that no event has shown. */
+/** Reconciles the whole cluster, also changes that no event has reported. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { plans, evacuations, nodes, isRolling } = await scan(observerOf(deps));
   const scanned = await Promise.all(plans.map((plan) => carryOut([plan], deps)));

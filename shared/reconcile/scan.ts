@@ -1,4 +1,4 @@
-/** The full scan reads each list once, and decides on everything in them. */
+/** The full scan, which reads each list once and decides on everything in the lists. */
 import { deschedulerSupport } from "../annotations/feature.ts";
 import { planBudgets } from "../budget/budget.ts";
 import { planNewEvacuations, planHistory } from "../evacuation/plan.ts";
@@ -30,7 +30,8 @@ export interface Scanned {
 
 export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
-  // Evacuations are read before the VMIs: if an Evacuation records a mark and the VMI has none, the mark was removed.
+  // Lifeboat reads the Evacuations before the VMIs. An Evacuation with the condition Marked and a VMI without a mark
+  // then show that the mark was removed.
   const evacuations = await cluster.list("evacuations");
   let complete = true;
   const onOdd = () => {
@@ -41,7 +42,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
   const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
-    // Budgets are read even if none are wanted, because old ones have to be removed.
+    // Reads budgets even if none are wanted, because Lifeboat then removes old budgets.
     readBudgets(vmis, observer),
     isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),
@@ -71,7 +72,10 @@ interface Maintenance {
   readonly rolling: readonly RollingMaintenanceFacts[];
 }
 
-/** Reads node maintenance. Returns undefined if the cluster has manifests of an older version. */
+/**
+ * Reads node maintenance. Returns undefined after a failed read, for example if the cluster has manifests of an older
+ * version.
+ */
 async function readMaintenance({ cluster, onFailure }: Observer): Promise<Maintenance | undefined> {
   try {
     const [nodeEvacuations, rolling] = await Promise.all([
@@ -88,7 +92,7 @@ async function readMaintenance({ cluster, onFailure }: Observer): Promise<Mainte
 
 /** The maximum number of lists that are read at a time. Large budgets of a tenant may fill the memory. */
 const LISTS_AT_A_TIME = 3;
-/** A list that gets no answer must not use up the time of other namespaces. */
+/** The time limit for one list, so that an unanswered list leaves time for other namespaces. */
 const BUDGETS_MS = 10_000;
 
 /** Reads budgets by namespace, so that a tenant's budgets affect only that namespace. */

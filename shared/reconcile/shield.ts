@@ -11,7 +11,7 @@ import { eachOf } from "../act/each-of.ts";
 import { readMigrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-/** Decides on a few VMs at a time. A failure concerns only its VM. */
+/** Decides on a few VMs at a time. A failed read of one VM does not stop the other VMs. */
 export async function decideOnShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<Plans> {
   const { cluster, settings, now } = observer;
   const vmis = await cluster.list("virtualmachineinstances", { labels: { [SHIELD_LABEL]: true } });
@@ -26,8 +26,8 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
 }
 
 /**
- * Reads whether virt-handler was refused a shutdown. If that cannot be read, the result is `Unknown`, and the shield
- * ends in time.
+ * Reads when virt-handler was refused a shutdown of the guest. After a failed read, returns `Unknown`, so that the
+ * shield ends in time.
  */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
@@ -40,12 +40,12 @@ async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   }
 }
 
-/** The most Events to read. virt-handler repeats one Event, and few others have the same reason. */
+/** The maximum number of Events to read. virt-handler repeats one Event, and few other Events have the same reason. */
 const SAMPLE = 50;
 
 /**
- * Reads from Events when virt-handler was last refused to shut the guest down. `Unknown`: the Events may not be read,
- * or have no time.
+ * Reads from Events when virt-handler was first and last refused to shut the guest down. `Unknown`: Lifeboat may not
+ * read the Events, or they have no time.
  */
 export async function readRefusal(
   { namespace, uid }: VmiFacts,

@@ -13,7 +13,7 @@ import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
 
 /** Facts that the caller has read. */
 export interface Known {
-  /** The VMI's Evacuations, which were read before it. */
+  /** The VMI's Evacuations, which the caller read before the VMI. */
   readonly evacuations?: readonly EvacuationFacts[];
   /** Pods of the VMI that an event has named. */
   readonly pods?: readonly PodFacts[];
@@ -28,14 +28,14 @@ export interface Reviewed {
   readonly migrations?: readonly MigrationFacts[] | undefined;
 }
 
-/** Decides on the caller's or the watches' facts if the decision is safe on them, otherwise on live facts. */
+/** Decides on the facts of the caller or the watches if the decision is safe on them, otherwise on live facts. */
 export async function decideFirst(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   const beforehand = { known: known.evacuations === undefined ? [] : [evacuationsAnswer(key, known.evacuations)] };
   const sources = sourcesOf(key, known, deps);
   return (await decideSafely(ruleFor(key, known, deps), sources, liveReads(deps.cluster), beforehand)).answer;
 }
 
-/** Decides on live facts alone, because the caller's facts and the watches are outdated by now. */
+/** Decides on live facts, because the facts of the caller and the watches are outdated by now. */
 export async function decideAgain(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   return (await decide(ruleFor(key, known, deps), liveReads(deps.cluster))).answer;
 }

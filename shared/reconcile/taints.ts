@@ -19,7 +19,7 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. The policy is read
+ * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. Reads the policy
  * only if the feature gate is off.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
@@ -42,7 +42,10 @@ export function readLaunchersOn({ name }: NodeFacts, cluster: Client): Promise<r
   return cluster.list("pods", selectLaunchersOn(name));
 }
 
-/** Reads launcher pods of nodes with a NoExecute taint, and Evacuations of their VMs, which no event may have shown. */
+/**
+ * Reads launcher pods of nodes with a NoExecute taint, and the Evacuations of their VMs. No event may have reported
+ * these pods.
+ */
 export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
   const tainted = nodes.filter(hasNoExecuteTaint);
   const [launchers, evacuations] = await Promise.all([
@@ -53,8 +56,8 @@ export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
 }
 
 /**
- * Returns pods of these VMIs. Leaves out pods whose VMI is missing or on another node: the reconcile of that VMI
- * handles them.
+ * Returns the pods of these VMIs. Leaves out pods whose VMI is missing or on another node, because the reconcile of
+ * that VMI handles them.
  */
 export function ofThese(vmis: readonly VmiFacts[], pods: readonly PodFacts[]): readonly PodFacts[] {
   const keys = new Set(vmis.map(keyOf));
@@ -94,8 +97,8 @@ function isNothingToDo({ plans }: PlansOfNodes): boolean {
 type Requeue = (before: PlansOfNodes, started: Result, deps: Deps) => Promise<Result>;
 
 /**
- * Reconciles tainted nodes, including taints from before a gate was enabled. If nodes and pods are watched, nothing is
- * read unless the watches show something to do.
+ * Reconciles tainted nodes, also nodes that got their taint before a gate was enabled. If nodes and pods are watched,
+ * reads nothing unless the watches show work.
  */
 export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
   const { cluster, clock, watched } = deps;

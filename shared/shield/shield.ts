@@ -1,8 +1,8 @@
 /**
  * The shield: which VMs may move after SIGTERM instead of shutting down, and until when. Lifeboat labels a VM before
- * SIGTERM, because virt-handler acts on SIGTERM at once. The label is removed in time, because the launcher destroys a
- * guest that has neither moved nor shut down at the end of its grace period. Only Events of refused shutdowns show when
- * SIGTERM came. So the label's value is the time at which Lifeboat reads these Events.
+ * SIGTERM, because virt-handler acts on SIGTERM at once. Lifeboat removes the label in time. Otherwise the launcher
+ * would destroy a guest that has neither moved nor shut down when its grace period ends. Only Events of refused
+ * shutdowns show the time of SIGTERM, so the label's value is the time at which Lifeboat reads these Events.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -13,16 +13,19 @@ import type { Settings } from "../settings/settings.ts";
 import type { Moment } from "../settings/time.ts";
 import { isFinal } from "../kube/objects.ts";
 
-/** The time for a move, and for the shutdown if the move fails. The Plugin's condition requires it, too. */
+/**
+ * The shortest grace period, in seconds, in which a VM can move, or shut down after a failed move. The condition of the
+ * shield's Plugin requires the same period.
+ */
 export const MIN_GRACE_SECONDS = 300;
-/** The shortest useful time for a move, in seconds: with less time, hardly any move would succeed. */
+/** The shortest useful time for a move, in seconds. Hardly any move succeeds in less time. */
 const MIN_HOLD_SECONDS = 60;
 /** The time that the launcher adds to the guest's grace period before it destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
-/** How late a label may be removed, in seconds: a tick takes a minute, and its requests take time. */
+/** How late Lifeboat may remove a label, in seconds: a tick takes a minute, and its requests take time. */
 const LATE_SECONDS = 75;
 
-/** The label's value after the cover has ended. The shield does not cover the VM again while the danger lasts. */
+/** The label's value after the shield has ended. The shield does not cover the VM again until the danger is over. */
 export const OVER = "over";
 
 /** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
@@ -40,7 +43,7 @@ export interface Shielded {
    * label's time has not come.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
-  /** The VMI's migrations. They are read only when the cover may have to end. */
+  /** The VMI's migrations. Lifeboat reads them only when the shield may have to end. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -48,7 +51,7 @@ export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   /** Nodes under pressure, with their VMs. */
   readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
-  /** Evacuations of these VMIs, including ended ones. */
+  /** Evacuations of these VMIs, including ended Evacuations. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }
@@ -70,7 +73,7 @@ function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
 
-/** Returns the latest time at which the shield may end, in milliseconds since the epoch. */
+/** Returns the latest possible end of a shield that starts now, in milliseconds since the epoch. */
 function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
   return now.getTime() + holdSeconds(vmi, settings) * 1000;
 }
@@ -96,8 +99,8 @@ function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Ac
 }
 
 /**
- * Returns the action that labels a moving VM. Otherwise virt-handler could shut the guest down while the target pod
- * starts, or after a failed migration.
+ * Returns the action that labels a moving VM. Without the label, virt-handler could shut the guest down while the
+ * target pod starts, or after a failed migration.
  */
 export function armFor(
   vmi: VmiFacts,
@@ -121,8 +124,8 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
   if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
-  // Unfinished migrations are deleted: during a migration the guest cannot shut down, and the launcher would destroy
-  // the guest.
+  // Deletes unfinished migrations: a guest cannot shut down during a migration, and the launcher would destroy the
+  // guest.
   const unfinished = migrations.filter((migration) => !isFinal(migration) && !migration.deleting);
   const end = unfinished.map((migration): Action => ({ verb: "DeleteMigration", migration }));
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
@@ -138,8 +141,8 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
 }
 
 /**
- * Returns the time of the first refusal since the label was set. If the refusals are unknown, returns the time of the
- * label.
+ * Returns the time of the first refused shutdown since the label was set. For unknown refusals, returns the time when
+ * the label was set.
  */
 function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
   const since = untilOf(vmi) - hold;
