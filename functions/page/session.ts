@@ -14,7 +14,6 @@ import { findEntry, type Surroundings, type Target, targetOf } from "../target.t
 /** The prefix `__Host-` makes browsers send the cookie over TLS only, to this host only, and for every path. */
 export const COOKIE = "__Host-lifeboat";
 
-/** A person who has signed in to a cluster. */
 export interface Visitor {
   /** The user's name in Kubernetes. */
   readonly name: string;

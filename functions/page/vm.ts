@@ -49,7 +49,6 @@ interface VmView {
   readonly evacuations: readonly EvacuationFacts[];
   /** The migration that has not ended. */
   readonly migration?: MigrationFacts | undefined;
-  /** The facts that could not be read. */
   readonly unread?: "migrations" | "pod" | undefined;
   /** The answer that an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;

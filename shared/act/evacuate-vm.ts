@@ -20,7 +20,7 @@ export type Evacuating =
   | { readonly result: "NotRunning" }
   | { readonly result: "TryAgain" };
 
-/** Starts an evacuation of the VM, or joins one that a drain or another person started. */
+/** Starts an evacuation of the VM, or joins an evacuation that a drain or another person started. */
 export async function evacuateVm(key: NamespacedName, asking: Requester): Promise<Evacuating> {
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };

@@ -22,7 +22,7 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * The extension points of a policy. `disabled`, `presort` and `sort` are unknown keys, because the descheduler never
- * reads them.
+ * reads these keys.
  */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
@@ -202,7 +202,7 @@ const PolicyFile = z.lazy(() =>
 
 export interface ReadPolicy {
   readonly policy: DeschedulerPolicy;
-  /** The problems of the policy. Each names a plugin that was left out. */
+  /** The problems of the policy. Each problem names a plugin that was left out. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -216,7 +216,6 @@ export type LoadedPolicy =
   /** A policy whose limits or filters cannot be read evicts no pod. */
   | (Loaded & { readonly ok: false });
 
-/** Reads the policy for one cycle. */
 export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
   const key = { namespace: LIFEBOAT_NAMESPACE, name: DESCHEDULER_CONFIG_MAP };
   const configMap = await cluster.get("configmaps", key);

@@ -105,7 +105,7 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
   return found && giveUp(f, found.reason, found.message);
 }
 
-/** Returns why the VM cannot migrate. Undefined: it can. */
+/** Returns why the VM cannot migrate. Undefined: the VM can migrate. */
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;

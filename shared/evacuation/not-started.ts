@@ -70,7 +70,7 @@ export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted 
   return { reason: "Queued", message: MESSAGES.targetPodNotCreated(m) };
 }
 
-/** virt-controller gives a new migration its first phase within moments. */
+/** The time limit for the first phase of a new migration. virt-controller sets the phase within moments. */
 const UNANSWERED_SECONDS = 10;
 
 function notReconciled(m: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
@@ -174,7 +174,7 @@ function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return { reason: "TargetRefused", message: MESSAGES.targetRefused(m, words) };
 }
 
-/** The VM has a second launcher pod, and KubeVirt waits until only one is left. */
+/** The VM has a second launcher pod, and KubeVirt waits until only one launcher pod is left. */
 function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const other = launchersOf(m, f).find((pod) => {
     const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== f.vmi.nodeName;

@@ -2,7 +2,7 @@
 import type { ActionOf } from "../kube/action.ts";
 import { EVACUATION_BOUNDS, type EvacuationFacts } from "../kube/evacuation.ts";
 
-/** Lists the requesters, the first one first. */
+/** Lists the requesters in the order of their requests. */
 export function requestersOf({
   spec: { requestedBy },
   status: { requesters = [] },

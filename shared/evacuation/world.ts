@@ -41,7 +41,7 @@ export interface Next {
   readonly reason: string;
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
-  /** Whether KubeVirt does not act on the migration. Undefined: unchanged. */
+  /** Whether KubeVirt ignores the migration. Undefined: the condition Stalled stays unchanged. */
   readonly stalled?: boolean | undefined;
   /** False: the cleanup of an ended Evacuation is not complete. */
   readonly released?: boolean;
@@ -78,7 +78,7 @@ export function isQueued({ phase }: MigrationFacts): boolean {
   return phase === "" || phase === "Pending";
 }
 
-/** The API server accepts no number beyond 32 bits, and would refuse the whole status. */
+/** The maximum number of attempts in a status. The API server refuses a whole status if one number exceeds 32 bits. */
 const MOST_ATTEMPTS = 2 ** 30;
 
 /** Returns the inherited number of attempts, from which counting starts. */
@@ -170,7 +170,7 @@ export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   });
 }
 
-/** Returns the VM's node. Returns undefined if the VM has none or the node is gone. */
+/** Returns the VM's node. Returns undefined if the VM has no node or the node no longer exists. */
 export function nodeOf({ nodeName }: Pick<VmiFacts, "nodeName">, facts: Facts): NodeFacts | undefined {
   return nodeName === undefined ? undefined : facts.get("nodes", named(nodeName));
 }

@@ -117,7 +117,7 @@ export const REMEDY = {
   MigrationBlocked: "the VM's owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
-/** Remedies for reasons that only Blocked Evacuations have, and no refused eviction. */
+/** Remedies for reasons of Blocked Evacuations that no refused eviction has. */
 const BLOCKED = {
   NotMarked:
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
@@ -136,7 +136,7 @@ export function remedyOfBlocked(reason = ""): string {
   return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
 }
 
-/** The API server may shorten longer warnings (`truncateItemRunes`). */
+/** The maximum length of a warning, in characters. The API server may shorten longer warnings (`truncateItemRunes`). */
 const MOST_CHARACTERS = 256;
 
 /**

@@ -24,7 +24,7 @@ export interface EvictionRequest {
 
 export interface ReviewDeps {
   readonly cluster: Client;
-  /** A client whose reads may be old. */
+  /** A client whose reads may be outdated. */
   readonly cached?: Client | undefined;
   readonly settings: () => Promise<Settings>;
   readonly now: Date;

@@ -111,7 +111,6 @@ export interface DeletionTerms {
    * requests a grace period until the end of its node.
    */
   readonly deleteBy?: number;
-  /** The grace period of the deletion. */
   readonly graceSeconds?: number | undefined;
 }
 

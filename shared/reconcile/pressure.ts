@@ -18,7 +18,6 @@ import { pressure } from "../pressure/feature.ts";
 import { isFeatureOn } from "../settings/feature.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-/** The input of a reconcile. */
 export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
   /** Pods of the requested VMIs. A pod's status may show that the kubelet ends the pod. */

@@ -72,7 +72,7 @@ function isVmi({ kind, key }: Question): boolean {
   return kind === "virtualmachineinstances" && key !== undefined;
 }
 
-/** The longest time that a watch may be behind. */
+/** The longest time that a watch may be behind the API server. */
 const BEHIND_SECONDS = 60;
 
 /** Returns whether the mark in a watch may belong to an earlier Evacuation. */

@@ -7,7 +7,6 @@ import { isFinal, isLauncher, keyOf, vmiNameOf } from "../../kube/objects.ts";
 
 export type Vmis = ReadonlyMap<string, VmiFacts>;
 
-/** Returns the VMI of a launcher pod. */
 export function vmiOf(pod: ScheduledPod, vmis: Vmis): VmiFacts | undefined {
   return isLauncher(pod) ? vmis.get(keyOf({ namespace: pod.namespace, name: vmiNameOf(pod) ?? "" })) : undefined;
 }

@@ -75,7 +75,6 @@ export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InP
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
-/** The state of a cycle between requests. */
 export interface Requesting {
   readonly requests: Requests;
   readonly policy: DeschedulerPolicy;

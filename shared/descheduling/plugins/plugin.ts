@@ -46,7 +46,6 @@ export interface PluginWorld {
   readonly now: Date;
 }
 
-/** Facts for DefaultEvictor. */
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
   /** All Ready nodes, including those that the policy does not select, because a pod may move to any of them. */
   readonly nodes: readonly ScheduledNode[];
