@@ -1,6 +1,6 @@
 /**
- * Sources of facts: the API server, or the watches of the process. The API server answers questions that the watches
- * cannot answer.
+ * Sources of facts: the API server, or the watches that this process has. The API server answers questions that the
+ * watches cannot answer.
  */
 import { shownList, shownObject, type Stores } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
