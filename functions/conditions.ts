@@ -163,8 +163,8 @@ const ALWAYS = [
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
 /**
- * Returns the permissions that Lifeboat needs but lacks. Asks the API server, because a test write could change an
- * object.
+ * Returns the permissions that Lifeboat needs but lacks. Asks the API server about each permission, because a trial
+ * write could change an object.
  */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
   const needed = [

@@ -1,6 +1,6 @@
 /**
  * The optional features. A new feature needs a `feature.ts` in its own folder, its manifests, and a line in this list.
- * Its gate is a setting, in settings.ts.
+ * The feature's gate is a setting in settings.ts.
  */
 import { deschedulerSupport } from "./annotations/feature.ts";
 import { descheduling } from "./descheduling/feature.ts";

@@ -1,4 +1,4 @@
-/** Shows Evacuations to a person: what phases and causes mean, who can change them, their order, and a table. */
+/** Shows Evacuations to a person: the meaning of phases and causes, the remedies, and a sorted table. */
 import { html } from "hono/html";
 import { type Cause, type EvacuationFacts, isActive, type Phase } from "../../shared/kube/evacuation.ts";
 import { requestersOf } from "../../shared/evacuation/requesters.ts";

@@ -94,7 +94,7 @@ export interface NodeLine {
   readonly left: number;
   /** VMs that the drain in progress cannot move. */
   readonly blocked: number;
-  /** All VMs of the node, and how many of them would block a drain. Absent: they could not be counted. */
+  /** All VMs of the node, and how many of them would block a drain. Absent: Lifeboat could not count the VMs. */
   readonly onIt: { readonly vms: number; readonly held: number } | undefined;
 }
 

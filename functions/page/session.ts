@@ -170,8 +170,8 @@ export interface Visit {
 }
 
 /**
- * Checks that the visitor may see the cluster. Throws Unauthorized both for a missing cluster and for a forbidden one,
- * so that a stranger learns no names.
+ * Checks that the visitor may see the cluster. Throws Unauthorized both for a missing and for a forbidden cluster, so
+ * that a stranger learns no names.
  */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
   // Reads only an entry that the cookie names. Otherwise a stranger could cause a read of KV for any name.

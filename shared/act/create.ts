@@ -45,8 +45,7 @@ export async function withAnother(found: EvacuationFacts, name: string, cluster:
 }
 
 /**
- * Creates the Evacuation under a random name, because a tenant has created an Evacuation of another VM under the usual
- * name.
+ * Creates the Evacuation under a random name, because a tenant has used the usual name for an Evacuation of another VM.
  */
 async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
   const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));

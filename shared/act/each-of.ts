@@ -1,6 +1,9 @@
 /** Works on many items, a few at a time. */
 
-/** Cloudflare allows a Worker six connections at a time. Some stay free for admission reviews. */
+/**
+ * The number of items at a time. Cloudflare allows a Worker six connections, and some must stay free for admission
+ * reviews.
+ */
 const AT_A_TIME = 4;
 
 /** Runs the work on every item, a few at a time, while `isTime` returns true. Counts the items that remain. */

@@ -66,7 +66,7 @@ export type Cancelling =
   /** The VMI's node has the drain taint, which would start the evacuation again at once. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-/** Withdraws every evacuation of the VMI. If the VMI is marked and has no Evacuation, creates one first. */
+/** Withdraws every evacuation of the VMI. If the VMI is marked and has no Evacuation, creates an Evacuation first. */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
   const { vmi, evacuations } = await observeNamed(key, observer.cluster);
   const active = evacuations.filter(isActive);

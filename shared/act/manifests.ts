@@ -188,7 +188,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Makes a patch that tests only the annotations that it changes: KubeVirt writes others all the time. */
+/** Makes a patch that tests only the changed annotations: KubeVirt writes other annotations all the time. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

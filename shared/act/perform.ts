@@ -16,7 +16,7 @@ import * as manifests from "./manifests.ts";
 import { requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * `Done`: this process or another one performed the action. `Conflict`: reconcile again. `Refused`: an admission
+ * `Done`: this process or another process performed the action. `Conflict`: reconcile again. `Refused`: an admission
  * webhook refuses, and would refuse again. Any other failure throws.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";

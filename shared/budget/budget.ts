@@ -22,8 +22,8 @@ export const BUDGET = {
 } as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
 
 /**
- * A migrating VM has two ready pods, and neither may be evicted. A percentage would need a `scale` subresource, which
- * VMIs lack.
+ * The number of pods that must stay ready: a migrating VM has two ready pods, and neither may be evicted. A percentage
+ * would need a `scale` subresource, which VMIs lack.
  */
 export const MIN_AVAILABLE = 2;
 

@@ -232,7 +232,7 @@ export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
 }
 
 /**
- * Parses a policy. The YAML library is loaded with the first policy, because most clusters have none, and loading
+ * Parses a policy. Loads the YAML library with the first policy, because most clusters have no policy, and loading
  * delays a new process by milliseconds.
  */
 export async function parseDeschedulerPolicy(text: string): Promise<Parsed<ReadPolicy>> {

@@ -94,7 +94,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 }
 
 /**
- * How long a review may take from creating an Evacuation to marking its VM: the API server's timeout and a little more.
+ * The longest time, in seconds, in which a review marks the VM after creating its Evacuation: the API server's timeout
+ * and a little more.
  */
 const MARKING_SECONDS = 15;
 

@@ -106,8 +106,8 @@ function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorl
 
 export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuations" | "settings" | "now"> {
   /**
-   * UIDs of NodeEvacuations that have not ended. Evacuations that belong to them are kept. Undefined: they could not be
-   * read.
+   * UIDs of NodeEvacuations that have not ended. Lifeboat keeps the Evacuations of these NodeEvacuations. Undefined:
+   * the NodeEvacuations could not be read.
    */
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }

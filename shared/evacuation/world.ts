@@ -162,7 +162,7 @@ export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }
 
-/** Returns whether another Evacuation, which ended as a Duplicate of this one, still wants the VM to leave. */
+/** Returns whether another Evacuation, which ended as a Duplicate of this Evacuation, still wants the VM to leave. */
 export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   return w.evacuations.some((other) => {
     const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;

@@ -1,5 +1,6 @@
 /**
- * The answers to evictions, by strategy and by whether the VM can migrate: for the first request and for repeated ones.
+ * The answers to evictions, by strategy and by whether the VM can migrate: for first requests and for repeated
+ * requests.
  */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";

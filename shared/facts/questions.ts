@@ -1,4 +1,4 @@
-/** Questions that several decisions ask. Their lists leave out objects that cannot be parsed. */
+/** Questions that several decisions ask. Answered lists leave out objects that cannot be parsed. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { isForbidden, isNotServed } from "../kube/failures.ts";

@@ -10,7 +10,9 @@ import { isEnd, type Phase } from "../kube/evacuation.ts";
  */
 export type Decision = "Eviction" | "Reconcile";
 
-/** For each action, the decisions that may take it on cached facts. An action without a row needs live facts. */
+/**
+ * For each action, the decisions that may take the action on cached facts. An action without a row needs live facts.
+ */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
   // The name of the Evacuation contains the pod's UID and a counter, so Lifeboat joins an existing Evacuation.
   CreateEvacuation: ["Eviction"],

@@ -155,8 +155,8 @@ function isMadeForVm({ labels }: PodFacts): boolean {
 }
 
 /**
- * The taints of nodes that Karpenter terminates. Upstream: karpenter `pkg/apis/v1/taints.go`; `disruption` is its older
- * name.
+ * The taints of nodes that Karpenter terminates. Upstream: karpenter `pkg/apis/v1/taints.go`. Older versions of
+ * Karpenter use the name `disruption`.
  */
 const ENDING_TAINTS = new Set(["karpenter.sh/disrupted", "karpenter.sh/disruption"]);
 

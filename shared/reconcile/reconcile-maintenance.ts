@@ -1,4 +1,4 @@
-/** Reconciles node maintenance: RollingMaintenances, NodeEvacuations, and the VMs that these evacuate. */
+/** Reconciles node maintenance: RollingMaintenances, NodeEvacuations, and the VMs that leave for a NodeEvacuation. */
 import { eachOf } from "../act/each-of.ts";
 import { decide } from "../facts/decide.ts";
 import { type Facts, together } from "../facts/facts.ts";

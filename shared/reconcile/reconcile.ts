@@ -27,7 +27,7 @@ import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
  * the time of a tick.
  */
 const VM_SECONDS = 5;
-/** The maximum number of rounds. Each acts on the previous round's writes, such as a new Evacuation. */
+/** The maximum number of rounds. Each round acts on the previous round's writes, such as a new Evacuation. */
 const MOST_RECONCILES = 4;
 /** Reconciles one VMI. Never throws a ClusterError, so that a failure of one VMI does not stop the other VMIs. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {

@@ -29,7 +29,7 @@ export async function withHold(settings: Settings, cluster: Client): Promise<Set
   return { ...settings, isHoldingTaints: binding !== undefined };
 }
 
-/** Returns whether Lifeboat reacts to pods that a taint ends. `settings`: as withHold returns them. */
+/** Returns whether Lifeboat reacts to pods that a taint ends. `settings`: the result of withHold. */
 export function areTaintsConcern(settings: Settings): boolean {
   return settings.isHoldingTaints || isGateOn("NoExecuteTaint", settings);
 }

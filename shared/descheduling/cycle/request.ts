@@ -50,7 +50,7 @@ export function interpretAnswer(
 }
 
 /**
- * The outcome of an action. `Failed`: there was no answer, or an unknown one, so the action may have been performed.
+ * The outcome of an action. `Failed`: there was no answer, or an unknown answer, so the action may have been performed.
  */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
@@ -120,7 +120,9 @@ function requesterOf({ profile, plugin }: Nominated): string {
   return `${DESCHEDULING}: ${profile}/${plugin}`;
 }
 
-/** Requests an evacuation. Reads Evacuations first, to join one that has just started, for example by a drain. */
+/**
+ * Requests an evacuation. Reads Evacuations first, to join an evacuation that has just started, for example by a drain.
+ */
 async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { name, uid } = nominated.pod;
   const evacuations = await r.requests.evacuationsOf(vmi);

@@ -14,9 +14,7 @@ import { nodeFit } from "./node-fit.ts";
 import type { ArgumentsOf, Evictor, EvictorWorld } from "./plugin.ts";
 import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
-/**
- * Priority of the PriorityClass `system-cluster-critical`. Pods of this priority or a higher one are always protected.
- */
+/** Priority of the PriorityClass `system-cluster-critical`. Pods with at least this priority are always protected. */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 export const DEFAULT_PROTECTIONS = [

@@ -47,7 +47,7 @@ export interface PluginWorld {
 }
 
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
-  /** All Ready nodes, including those that the policy does not select, because a pod may move to any of them. */
+  /** All Ready nodes, including nodes that the policy does not select, because a pod may move to any Ready node. */
   readonly nodes: readonly ScheduledNode[];
   /** How many pods of the namespace, including finished ones, have an owner with this UID. */
   replicasOf(namespace: string, ownerUID: string): number;

@@ -1,6 +1,6 @@
 /**
- * RemovePodsViolatingTopologySpreadConstraint: evicts pods from domains that have too many of them, until the
- * constraint is met.
+ * RemovePodsViolatingTopologySpreadConstraint: evicts pods from domains with too many pods, until the constraint is
+ * met.
  */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
