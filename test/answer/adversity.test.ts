@@ -1,13 +1,16 @@
 /**
- * One request fails: no VM is lost, nothing is left behind, and the evacuation ends as without the failure. Each write
- * of each flow is refused, lost, or the last action of its function; each read is refused, lost, old or empty.
+ * Tests that one failed request loses no VM, leaves nothing behind, and does not change how the evacuation ends. Each
+ * write of each flow is refused, lost, or the last request of a function. Each read is refused, lost, old or empty.
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
 import { present } from "../support/client.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
 
-/** At night all requests. By day each write once, in each way for some kind of write; this number selects reads. */
+/**
+ * By night, the tests disturb every request. By day, they disturb each write in one way, and the reads that `SEED`
+ * selects.
+ */
 const IS_ALL = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SEED = 3;
 const SHARE = 12;
@@ -17,7 +20,7 @@ const isRead = (label: string) => /^(?:get|list|count) /.test(label);
 const span = (from: number, to: number, step = 1) =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 
-/** How often each kind of request is made without a failure. */
+/** Counts the requests of each kind in each flow without a failure. */
 const COURSES = new Map(await Promise.all(FLOWS.map(async (flow) => [flow, await run(flow)] as const)));
 
 function writesOf(flow: Flow, way: number): readonly Request[] {

@@ -1,6 +1,6 @@
 /**
- * Runs one VM's evacuation from start to end, in which one request fails. Each round has a request by people or the
- * control plane, a tick, and a step of KubeVirt. The functions share no state.
+ * Runs one VM's evacuation from start to end, and lets one request fail. In each round, a person or the control plane
+ * sends a request, a tick runs, and KubeVirt takes a step. The functions share no state.
  */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
@@ -22,9 +22,9 @@ const POD = pod({ disruptionTarget: { active: true, reason: "PreemptionBySchedul
 export interface Flow extends Moves {
   readonly name: string;
   readonly configuration?: object;
-  /** The request of each round until the VM has left its pod. */
+  /** The kind of request in each round, until the VM has left its pod. */
   readonly asks: "evicts" | "deletes";
-  /** A person's action, repeated from that round on until it succeeds. */
+  /** A person's action. The flow repeats the action from `round` on, until the action succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
   /** The number of rounds with requests. */
   readonly rounds?: number;
@@ -66,8 +66,8 @@ function given(configuration: object = {}): FakeCluster {
 }
 
 /**
- * Returns how often each kind of request was made: after a disturbance only until the end. `watching`: in the cluster,
- * which of its states the watches show.
+ * Counts the requests of each kind. After a disturbance, the count stops when the evacuation ends. `watching` selects
+ * the state of the cluster that the watches show.
  */
 export async function run(
   flow: Flow,
@@ -117,7 +117,7 @@ async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   // KubeVirt's own webhook is asked at the same time.
   if (isEviction) reviewBeside(fake, review);
   const { code, text } = await (isEviction ? app.evict(review) : app.delete(review));
-  // A review of a deletion that cannot learn the facts fails, and the policy in the API server holds the deletion.
+  // If Lifeboat cannot read the facts, the review of a deletion fails, and a policy in the API server holds the deletion.
   if (!isEviction) expect([200, 502, 503, 504]).toContain(code);
   if (code === 200 && text.includes('"allowed":true')) expect(isAlive(fake), `a VM was lost: ${text}`).toBe(false);
 }
@@ -130,11 +130,11 @@ async function personally({ person }: Flow, app: App): Promise<boolean> {
   return result === "Joined" || result === "Started";
 }
 
-/** Without these requests, it is unknown who has to leave, or no mark can be set: until the deadline the VM stays. */
+/** Lifeboat cannot mark a VM without these requests. The VM then stays until the deadline. */
 const NEEDED =
   /^(?:list kubevirts|get lifeboatconfigurations|get virtualmachineinstances|get nodes|list pods|create pods\/eviction)/;
 
-/** A review of a deletion knows the pod, so its mark needs no list of the VM's pods. */
+/** The guard knows the pod from the review of its deletion, and needs no list of the VM's pods. */
 const OF_VMI = /^list pods kubevirt.io\/created-by/;
 
 function expectSaved({ end, asks }: Flow, fake: FakeCluster, label: string): void {

@@ -43,9 +43,9 @@ export const WRITE_FAULTS: Readonly<Record<string, Fault>> = {
 
 export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
-  // A read survives a broken connection.
+  // A broken connection is no fault here, because the client repeats the read.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // The VMI is current, because rules rely on reading it after the Evacuations.
+  // The VMI stays current: rules rely on a VMI that is read after the Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
@@ -134,7 +134,7 @@ export class Disturbed {
     expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
   }
 
-  /** Reconciles; a later reconcile does the work that this one missed. */
+  /** Reconciles, and ignores a failure: a later reconcile repeats the work. */
   async reconcile(isFull = false): Promise<void> {
     await this.isolate(({ target }) => {
       const reconciling = isFull
@@ -151,7 +151,6 @@ export class Disturbed {
     await this.isolate(({ target }) => reconcileWithin(target, 20, work, { watched: true }));
   }
 
-  /** Returns the fault of a request, if it has one. */
   #faultOf({ label }: RequestInfo): Fault | undefined {
     const time = (this.requests.get(label) ?? 0) + 1;
     this.requests.set(label, time);

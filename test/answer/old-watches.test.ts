@@ -1,4 +1,4 @@
-/** However old the watches are: no VM is lost, no end is wrong, and the evacuation ends as without watches. */
+/** Tests that old watches lose no VM, and that each evacuation ends as without watches. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
@@ -13,7 +13,7 @@ import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
 
 type Kind = keyof Stores;
-/** Which state of a cluster a watch of a kind shows; the last state is the current one. */
+/** Returns the state that a watch of the kind shows. The last state of the history is current. */
 type Age = (history: readonly Snapshot[], kind: Kind) => Snapshot | undefined;
 
 const behind =
@@ -21,7 +21,7 @@ const behind =
   (history) =>
     history.at(-1 - rounds) ?? history[0];
 const DRAWN = process.env["LIFEBOAT_NIGHTLY"] === undefined ? 3 : 30;
-/** 0 to 6 rounds: 30 s. */
+/** Draws an age of 0 to 6 rounds, which is at most 30 s. */
 const drawn = (seed: number): Age => {
   let state = seed;
   return (history) => {

@@ -1,6 +1,6 @@
 /**
- * The maximum cost of each way of Lifeboat through a cluster: requests to the API server by verb and resource, where nothing is watched (Worker) and
- * where pods, nodes, VMIs, migrations, budgets and Evacuations are (in the cluster). A way that costs more than its row fails.
+ * Limits the requests to the API server for each kind of work, by verb and resource. A Worker watches nothing. Lifeboat
+ * in the cluster watches pods, nodes, VMIs, migrations, budgets and Evacuations.
  */
 import { expect, test } from "vitest";
 import { costOf, FORMS, type Form, WAYS } from "./ways.ts";

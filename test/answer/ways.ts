@@ -1,6 +1,5 @@
 /**
- * The ways of Lifeboat through a cluster, for the table of their requests: each prepares the cluster, and performs the
- * way.
+ * The kinds of work whose requests requests.test.ts counts. Each way prepares a cluster, and does one piece of work.
  */
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { tickTime } from "../../infra/lab/stage/tick-times.ts";
@@ -15,13 +14,13 @@ import { created, kubevirt, type Vm } from "../support/maintenance/kernel.ts";
 import { deletionOf, evictionOf } from "../support/reviews.ts";
 import { storesOf } from "../support/stores.ts";
 
-/** `Worker`: nothing is watched. */
+/** A Worker watches nothing. */
 export const FORMS = ["Worker", "in the cluster"] as const;
 export type Form = (typeof FORMS)[number];
 
 export interface Way {
   readonly fake: FakeCluster;
-  /** Steps before it, in order. */
+  /** Steps before the counted step, in order. */
   readonly before?: readonly Step[];
   readonly takes: Step;
 }
@@ -120,7 +119,6 @@ function tainted(taint: object): FakeCluster {
   return fake;
 }
 
-/** The ways by their occasion. */
 export const WAYS = {
   "a first eviction": () => ({ fake: oneVm(), takes: evict }),
   "the first repeat of an eviction": () => ({ fake: oneVm(), before: [evict, wait], takes: evict }),

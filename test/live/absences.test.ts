@@ -1,7 +1,7 @@
 /**
- * Lifeboat is away, or cannot read, while VMs are to go: just before the disruption, in its middle, or for longer than kube-controller-manager
- * keeps the condition. The policies in the API server hold the pods meanwhile, and no VM is lost. At the world's pace: the hold is counted
- * in seconds.
+ * Tests that no VM is lost if Lifeboat is down or cannot read during a disruption, even for longer than
+ * kube-controller-manager keeps the pod's condition. The policies in the API server hold the pods meanwhile. The clock
+ * runs in real time, because the policies count seconds.
  */
 import { describe, expect, test } from "vitest";
 import { setTimeout as delay } from "node:timers/promises";

@@ -167,7 +167,7 @@ async function isDrained(node: string, signal: AbortSignal): Promise<boolean> {
 }
 
 async function makeOdd(named: readonly (Situation & { readonly name: string })[]): Promise<void> {
-  // A node gets its taints only at set-up: no pod moves before.
+  // Sets up all nodes first: a new node has no taint for a moment, and no pod may move to the node then.
   for (const { drain, name } of named) await setUp(stage, name, drain);
   for (const { drain, odd, name } of named) {
     const { items } = await stage.client.list(kubevirt.virtualMachineInstances, name);

@@ -17,7 +17,7 @@ import { CANARY_ANNOTATION } from "../../shared/plan/kinds.ts";
 import { NAMESPACE, type SimulatedStage } from "./stage.ts";
 import { launcherOf, untilVmi, type Vmi } from "./vm.ts";
 
-/** `Memory`: libvirt gives up. `Start`: the target pod ends before it is ready. `Transfer`: it ends while the memory comes. */
+/** `Memory`: libvirt gives up. `Start`: the target pod ends before it is ready. `Transfer`: the target pod ends during the transfer. */
 const POINTS = ["Memory", "Start", "Transfer"] as const;
 type Point = (typeof POINTS)[number];
 
@@ -68,7 +68,7 @@ export function classText(one: Readonly<Record<"launcher" | "machine" | "cpu" | 
 
 const shape = fc.record({
   kinds: fc.uniqueArray(kindShape, { minLength: 2, maxLength: 5, selector: classOf }),
-  /** At least the first kind fails. */
+  /** The point at which the first kind fails, so that at least one kind fails. */
   fails: fc.constantFrom(...POINTS),
 });
 
@@ -145,7 +145,7 @@ export async function setUp(stage: SimulatedStage, cluster: CanaryCluster): Prom
   };
 }
 
-/** After a migration to the current launcher, a VM is of another class. */
+/** Returns the point for the VM's current class. A migration to the current launcher changes the class. */
 function pointNow(vmi: Vmi | undefined, { machines, points }: CanaryCluster): Point | undefined {
   const kind = machines.find(({ name }) => name === vmi?.metadata.name)?.kind;
   const isOld = vmi?.metadata.labels?.[LABEL.outdatedLauncher] !== undefined;

@@ -32,7 +32,7 @@ beforeAll(async () => {
     optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
     configuration: {
       featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
-      // KubeVirt's own migrations are adopted, however slow its controller is.
+      // Lifeboat adopts KubeVirt's own migrations, even if KubeVirt's controller is slow.
       evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 600 },
     },
     deschedulerAnnotations: true,
@@ -120,7 +120,7 @@ function says({ metadata: { annotations = {} } }: Pod): readonly string[] {
 test("another descheduler counts an eviction as in progress until the VM has moved", async () => {
   stage.sandbox.migrations.configure({ seconds: 2 });
   const vm = await createVm(stage, "shared");
-  /** Returns the annotations of its pods by node, ended pods included. */
+  /** Returns the annotations of the VM's pods by node, also of ended pods. */
   const said = async () => {
     const { items } = await stage.client.list(pods, NAMESPACE);
     const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/domain"] === "shared");

@@ -1,7 +1,6 @@
 /**
- * `NoExecute` taints, node pressure and the end of a node, as a control plane and its kubelets cause them, with
- * Lifeboat and its relay. Without Lifeboat each of them kills a VM. No minute passes by itself. victims.test.ts covers
- * preemptions.
+ * Tests `NoExecute` taints, node pressure and the end of a node, with Lifeboat and its relay. Each of these disruptions
+ * kills a VM without Lifeboat. A minute passes only when a test says so. victims.test.ts covers preemptions.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -67,7 +67,7 @@ test("under the drain taint, KubeVirt does not remove the mark of a cancelled Ev
 const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";
 const toAnotherCluster = ({ name }: Vm) => ({ namespace: NAMESPACE, name: `${name}-sent` });
 
-/** Sends the VM to another cluster, as its owner asks. */
+/** Requests a migration of the VM to another cluster, as its owner does. */
 async function send(vm: Vm): Promise<void> {
   const spec = { vmiName: vm.name, sendTo: { migrationID: "move-1", connectURL: "10.0.0.1:9185" } };
   const draft = { metadata: toAnotherCluster(vm), spec };

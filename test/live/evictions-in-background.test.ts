@@ -1,4 +1,4 @@
-/** The tests that KEP-1397 lists, with a webhook that starts something and refuses, and Lifeboat's own descheduler as it is shipped. */
+/** The tests that KEP-1397 lists, with Lifeboat's own descheduler and a webhook that starts to move a pod and refuses its eviction. */
 import { dump } from "js-yaml";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";

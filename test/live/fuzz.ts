@@ -1,6 +1,6 @@
 /**
  * Sends the same requests over a network to both forms: the bundled Worker in workerd, and the server's listener. It
- * tests how the runtime handles them. visit.ts checks which request causes which request to the cluster.
+ * tests how the runtime handles the requests. visit.ts checks the requests that Lifeboat sends to the cluster.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";

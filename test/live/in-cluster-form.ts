@@ -1,6 +1,6 @@
 /**
- * Lifeboat as a pod of the cluster, on a node of its own: does to a Deployment what the suite does to a Worker. There
- * is one replica: a test that changes the configuration makes only the asked replica read it again.
+ * Runs Lifeboat as a Deployment on its own node, with the operations of the Worker's form. The Deployment has one
+ * replica, because a test makes only one replica read a changed configuration.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -57,7 +57,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   const running: RunningForm = {
     url: `https://${HOST}`,
     fetch: ask,
-    // The server's own timer fires only at full minutes. This request reconciles everything, as a tick sometimes does.
+    // The server's own timer fires only at full minutes. This request runs a full scan, as some ticks do.
     async scheduled() {
       const headers = { authorization: `Bearer ${webhookToken}` };
       await (await ask(`/clusters/${cluster}/reconcile`, { method: "POST", headers })).text();
@@ -81,7 +81,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   };
 }
 
-/** Waits for all objects: each is a write of its own. */
+/** Says whether each webhook object has its caBundle. The objects are written one after another. */
 export async function areWebhooksPointed(client: KubeClient): Promise<boolean> {
   const { items } = await client.list(WEBHOOK_CONFIGURATIONS);
   const ours = items.filter(({ metadata }) => metadata.name.startsWith("lifeboat"));
@@ -95,7 +95,7 @@ const Deployment = z.looseObject({
   spec: z.looseObject({ template: z.looseObject({ spec: z.looseObject({}) }) }),
 });
 
-/** The node of the replica, which is one of the cluster's. */
+/** Limits the Deployment to one replica, on Lifeboat's node. */
 function placed(manifest: Manifest): Manifest {
   if (!isDeployment(manifest)) return manifest;
   const { spec } = Deployment.parse(manifest);
@@ -106,7 +106,7 @@ function placed(manifest: Manifest): Manifest {
   return { ...manifest, spec: { ...spec, replicas: 1, template } };
 }
 
-/** Used outside of a test, too: some stages are set up before all tests. */
+/** Polls without `expect`, because some stages start before all tests. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {

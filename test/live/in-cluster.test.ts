@@ -26,7 +26,7 @@ import { evacuationsOf, hasSettledAwayFrom, launcherOf, setDisrupted, startQueue
 
 const NODES = ["node01", "node02", "node03"];
 const PROBES_PORT = 8080;
-/** Lifeboat annotates a migration with its reason after the relay's events, which come later from a real API server. */
+/** Migrations take long enough for an annotation after the relay's events. A real API server sends these events later. */
 const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 let sandbox: Sandbox;

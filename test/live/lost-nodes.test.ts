@@ -1,7 +1,6 @@
 /**
- * A lost node with the guard on: its VMs start elsewhere as fast as without Lifeboat, because no VM can migrate off it.
- * Seconds are those of the cluster, whose clock runs fast. A policy takes the node of a pod that was unready earlier
- * for alive.
+ * Tests that the guard does not delay the restart of a lost node's VMs, because no VM can migrate off a lost node. Times
+ * are seconds of the cluster's fast clock. A limit: if a pod was already unready, a policy treats its lost node as alive.
  */
 import { expect, test, type TestContext } from "vitest";
 import { createNode, createVirtualMachine, kubevirt, nodes, pods } from "../../infra/sandbox/index.ts";

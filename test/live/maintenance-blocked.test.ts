@@ -8,7 +8,7 @@ import { evacuationsOf, getVmi } from "./vm.ts";
 
 const on = useMaintenance();
 
-/** Moves the time since which the blockers block one minute into the past. */
+/** Sets the blockers' `since` one minute into the past. */
 async function letAMinutePass(name: string): Promise<void> {
   const found = await on.stage.client.get(nodeEvacuations, { name });
   const since = new Date(Date.now() - 61_000).toISOString();

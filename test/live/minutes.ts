@@ -1,6 +1,6 @@
 /**
- * Minutes that pass faster for a Worker than in the world: each fires its cron trigger, and every tenth starts a full
- * scan.
+ * Lets minutes pass faster than real minutes. Each minute fires the Worker's cron trigger, and every tenth minute starts a
+ * full scan.
  */
 import { setTimeout as delay } from "node:timers/promises";
 

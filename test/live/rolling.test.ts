@@ -44,7 +44,7 @@ const until = (name: string, what: string, is: (one: RollingMaintenance) => bool
 
 const phasesOf = ({ status }: RollingMaintenance) => (status?.nodes ?? []).map(({ phase }) => phase);
 
-/** Ends the time that the node has. */
+/** Sets the end of the node's time to now. */
 async function expire(nodeName: string): Promise<void> {
   const { items } = await on.stage.client.list(nodeEvacuations);
   const body = { spec: { schedule: { notAfter: new Date().toISOString() } } };

@@ -78,7 +78,7 @@ export const WEBHOOK_CONFIGURATIONS: Resource = {
   namespaced: false,
 };
 
-/** Short times: no test needs to wait for a default. */
+/** Short times, because no test should wait for the defaults. */
 export const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
 
 export const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };

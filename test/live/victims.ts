@@ -34,7 +34,7 @@ export const NODE = "full";
 const FASTER = 10;
 const STEP_MS = 20;
 const CLASS = "urgent";
-/** Most requests per minute: one every five seconds, two at the end of a round, and the last one once more. */
+/** The most requests per minute: 12 at intervals of five seconds, one more at the end of a round, and one repeat. */
 const MOST_A_MINUTE = 14;
 /** The log entry comes a little later than its request, with a delay that varies. */
 const MOMENT_MS = 20 + 30;
@@ -49,8 +49,8 @@ export interface Scene {
   /** The cluster's clock, also used by `Review.at`. */
   readonly clock: Clock;
   /**
-   * Speeds up the clock, from the first disruption on. Lifeboat takes an Evacuation whose age is far off by its own
-   * clock for a leftover without reviews.
+   * Speeds up the cluster's clock just before the first disruption. If the clock is far ahead of Lifeboat's clock,
+   * Lifeboat takes an Evacuation for a leftover without reviews.
    */
   readonly hurry: () => void;
   readonly reviews: readonly Review[];
@@ -68,8 +68,8 @@ interface SceneOptions {
 }
 
 /**
- * A clock that runs in real time until `hurry`, so that a cluster is not ahead of Lifeboat by its start-up time; then
- * faster. It stops while this process, and so the cluster in it, cannot run.
+ * Creates a clock that runs in real time until `hurry`, and then faster. If the clock were fast during the cluster's
+ * start-up, the cluster would be ahead of Lifeboat. The clock stops while this process cannot run.
  */
 export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());
@@ -106,7 +106,7 @@ export async function start(
 export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
   stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
 
-/** The last VMs are External, and no controller moves them. */
+/** Creates VMs on the full node. The last `external` VMs are External, and no controller moves these VMs. */
 export async function createVms(
   { stage, hurry }: Scene,
   count: number,

@@ -9,7 +9,7 @@ import { closeQueue, NAMESPACE, openQueue, type Stage } from "./stage.ts";
 export type Vmi = kubevirt.VirtualMachineInstance;
 export type Vm = ReturnType<typeof vmOf>;
 
-/** The VM from now on: each question is a function, to be polled. */
+/** Returns functions that read the current state of the VM, so that tests can poll them. */
 export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi) {
   const node = status?.nodeName ?? "";
   const until = (what: string, is: (vmi: Vmi) => boolean) => untilVmi(client, name, what, is);
@@ -31,7 +31,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   };
 }
 
-/** Creates a VM with its budget. It can migrate by default. */
+/** Creates a VM with its budget. By default, the VM can migrate. */
 export async function createVm(stage: Stage, name: string, tweak: Partial<Parameters<Stage["createVm"]>[0]> = {}) {
   const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...tweak });
   await stage.reconcile();

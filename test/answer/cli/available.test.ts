@@ -1,4 +1,4 @@
-/** Why Lifeboat's pods are not ready, in the words of a kubelet, a scheduler and an API server; and the remedy. */
+/** Tests the explanation and the remedy if Lifeboat's pods are not ready. */
 import { expect, test } from "vitest";
 import { type DeploymentFacts, type ServerPodFacts, troublesOf } from "../../../infra/cli/install/available.ts";
 

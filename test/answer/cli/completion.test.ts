@@ -60,13 +60,13 @@ test.each(["bash", "zsh", "fish"])("lifeboat completion %s prints a script that 
   expect(log.mock.calls.join("\n")).toContain("lifeboat complete -- ");
 });
 
-// The package bash-completion brings this function.
+// The package bash-completion provides this function.
 const BASH = `_get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); }
   source <(lifeboat completion bash)
   COMP_WORDS=(lifeboat expl) COMP_CWORD=1 COMP_LINE="lifeboat expl" COMP_POINT=13
   $(complete -p lifeboat | sed 's/.*-F \\([^ ]*\\).*/\\1/'); echo "\${COMPREPLY[@]}"`;
 const FISH = `lifeboat completion fish | source; complete -C "lifeboat expl"`;
-/** A shell completes on a terminal only: this one has a terminal of its own, and is waited for. */
+/** Zsh completes words only on a terminal. The script opens a pseudo-terminal and waits for its output. */
 const ZSH = `zmodload zsh/zpty
   zpty shell zsh -f -i
   zpty -w shell 'autoload -U compinit; compinit -u -D; source <(lifeboat completion zsh); bindkey "^I" complete-word; echo is-$((1 + 1))'

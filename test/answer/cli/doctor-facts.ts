@@ -1,4 +1,4 @@
-/** The facts that `lifeboat doctor` finds in a healthy cluster: each row of a table changes one of them. */
+/** The facts that `lifeboat doctor` finds in a healthy cluster. Each row of a test table changes one fact. */
 import { Unread } from "../../../infra/cli/doctor/check.ts";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { GRANTED, type DoctorReads } from "../../../infra/cli/doctor/reads.ts";
@@ -41,7 +41,7 @@ export interface Together {
   readonly path?: string;
 }
 
-/** Secret and webhooks in the cluster, which belong together but for the tweak. */
+/** Returns a Secret and webhooks that belong together, except for the tweak. */
 export function fitting({ data, annotations = {}, ...tweak }: Together = {}): Identity {
   const { certPem, keyPem } = CERTIFICATE;
   const own = {
@@ -102,7 +102,7 @@ export const SITE: GuardSite = {
   clock: CLOCK,
 };
 
-/** The guard's policies as they are in a cluster that they fit. */
+/** Returns the guard's policies, with the names and times of the cluster. */
 export function objectsOf(site = SITE): Installed {
   return new Map(SHIPPED.map((one) => [idOf(one), fitPolicy(one, site)]));
 }
@@ -110,7 +110,7 @@ export function objectsOf(site = SITE): Installed {
 const NOTHING = { value: undefined };
 const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
 
-/** Each read of a cluster in order, but for the tweak. */
+/** Returns the reads of a healthy cluster, with the tweak. */
 export function reads(tweak: Tweak = {}): DoctorReads {
   return {
     now: NOW,

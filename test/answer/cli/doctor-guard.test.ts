@@ -1,4 +1,4 @@
-/** The commands by which `lifeboat doctor` helps name the objects of the cluster. */
+/** Tests that the remedies of `lifeboat doctor` name the cluster's own objects. */
 import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { configuration, kubevirt, reads } from "./doctor-facts.ts";

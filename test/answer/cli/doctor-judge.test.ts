@@ -1,4 +1,4 @@
-/** The checks of `lifeboat doctor`, each beside what it reads: one row for each thing that can be wrong. */
+/** Tests each check of `lifeboat doctor`, with one row for each possible fault. */
 import { started } from "../../support/maintenance/worlds.ts";
 import { describe, expect, test } from "vitest";
 import { examine, worstStatus } from "../../../infra/cli/doctor/doctor.ts";
@@ -20,7 +20,7 @@ type Row = readonly [what: string, tweak: Tweak, said: readonly string[]];
 
 const MARKS = { ok: "√", warning: "‼", unread: "?", failed: "×" } as const;
 
-/** All that is no `√`, in one line each. */
+/** Returns one line for each check that has no `√`. */
 async function trouble(tweak: Tweak): Promise<readonly string[]> {
   const checks = (await examine(reads(tweak))).filter(({ status }) => status !== "ok");
   return checks.map(({ status, message, reasons = [] }) => `${MARKS[status]} ${message}: ${reasons.join("; ")}`);
@@ -222,7 +222,7 @@ describe("in the cluster", () => {
   });
 });
 
-/** `version` is what `lifeboat doctor` begins with: without it nothing else is read. */
+/** The reads of `lifeboat doctor`, except `version`: the doctor stops if it cannot read the version. */
 const READS = [
   "kubevirtKinds",
   "lifeboatKinds",

@@ -39,7 +39,7 @@ interface CannedAnswer {
   readonly body?: object;
 }
 
-/** All that has no answer is not there, but the account may do all that is asked about. */
+/** Answers requests with canned answers, or with 404. The account has every permission. */
 function canned(answers: Readonly<Record<string, CannedAnswer>> = {}) {
   const asked: { readonly method: string; readonly path: string; readonly query: unknown; readonly body: unknown }[] =
     [];

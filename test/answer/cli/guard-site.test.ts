@@ -1,4 +1,7 @@
-/** `lifeboat install` stops if it may not read what the guard's policies depend on: otherwise it would delete policies. */
+/**
+ * Tests that `lifeboat install` stops if it may not read the Lease or the LifeboatConfiguration. The command would
+ * otherwise delete the guard's policies.
+ */
 import { expect, test } from "vitest";
 import { readGuardSite } from "../../../infra/cli/install/guard.ts";
 import { quietHost } from "../../../infra/lab/stage/host.ts";

@@ -1,4 +1,4 @@
-/** An installation in the cluster, as far as it is about certificate and tokens: what there is, and what another run makes of it. */
+/** Installs Lifeboat's certificate and tokens in a cluster, and reads the result. */
 import * as z from "zod/mini";
 import { giveIdentity, settle } from "../../../infra/cli/install/identity.ts";
 import { type Inside, isWebhook } from "../../../infra/cli/install/plan.ts";
@@ -9,7 +9,7 @@ import { mutatingConfigurations, webhookConfigurations } from "../../../infra/la
 import { machineOf } from "../../support/cli/machine.ts";
 
 export const OPTIONAL = ["optional/guard/guard.yaml"];
-/** The webhook objects: that of evictions, and the guard's. */
+/** The webhook objects for evictions and for the guard. */
 export const WEBHOOKS = [
   { resource: webhookConfigurations, name: "lifeboat" },
   { resource: mutatingConfigurations, name: "lifeboat-guard" },
@@ -56,13 +56,13 @@ export interface Installing {
   readonly now?: Date;
   readonly ca?: string;
   readonly certManager?: boolean;
-  /** While it waits. */
+  /** Runs each time the installation waits. */
   readonly meanwhile?: () => unknown;
 }
 
 const planned = (to: Inside) => inClusterManifests(OPTIONAL, to).filter(isWebhook);
 
-/** As the steps of `lifeboat install`; resolves to how things stood whenever it waited, and at its end. */
+/** Runs the steps of `lifeboat install` for certificate and tokens. Resolves to the state at each wait and at the end. */
 export async function installIn({ client }: Pick<Sandbox, "client">, how: Installing = {}) {
   const { now = new Date(), ca, certManager = false, meanwhile } = how;
   const home: Inside = { in: "Cluster", image: "lifeboat", certManager };

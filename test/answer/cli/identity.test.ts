@@ -1,6 +1,6 @@
 /**
- * Certificate and tokens of Lifeboat in the cluster, in a real API server: what an installation makes, keeps and renews. Each row sets a situation,
- * and says what a next installation leaves. At every moment the caBundle trusts what replicas may be serving.
+ * Tests the certificate and the tokens of Lifeboat in the cluster, with a real API server: an installation creates, keeps
+ * or renews them. At every moment, the caBundle trusts each certificate that a replica may serve.
  */
 import { X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -32,7 +32,7 @@ const readState = () => readStateOf(sandbox);
 const install = (how: Installing = {}) => installIn(sandbox, how);
 const interrupt = () => Promise.reject(new Error("interrupted"));
 
-/** Certificates in a caBundle. */
+/** Counts the certificates in a caBundle. */
 const trusted = (caBundle = "") =>
   Buffer.from(caBundle, "base64")
     .toString()
@@ -96,7 +96,8 @@ test.each(RENEWED)(
     } = await install({ now: later() });
     const served = [before.certificate, end.certificate];
     expect(served[1]).not.toBe(served[0]);
-    // The Secret changes only once the API server trusts the new certificate; the old one goes once it is served no more.
+    // The Secret changes after the API server trusts the new certificate. The caBundle keeps the old certificate until no
+    // replica serves it.
     expect(learning?.certificate).not.toBe(end.certificate);
     expect(serving?.certificate).toBe(end.certificate);
     for (const { caBundles = [] } of [learning, serving].flatMap((state) => state ?? []))

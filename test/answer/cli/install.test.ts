@@ -1,4 +1,4 @@
-/** `lifeboat install` into a cluster that is too old, and `lifeboat uninstall`, which takes what is Lifeboat's and says what is left. */
+/** Tests that `lifeboat install` refuses an old cluster, and that `lifeboat uninstall` removes only Lifeboat's objects. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyManifests, core, kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
 import { PENDING_TAINT } from "../../../shared/kube/names.ts";

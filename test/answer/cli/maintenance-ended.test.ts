@@ -1,4 +1,4 @@
-/** Maintenance that has ended: `lifeboat status` and `report` of it, also of more VMs than a status lists. */
+/** Tests `lifeboat status` and `lifeboat report` of ended maintenance, also with more VMs than a status lists. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeEvacuations, rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";

@@ -1,4 +1,4 @@
-/** Which accounts schedule pods in a cluster, and which of them the guard does not know. */
+/** Tests the advice of `lifeboat install` about schedulers that the guard does not know. */
 import { expect, test } from "vitest";
 import { adviseOnSchedulers } from "../../../infra/cli/install/schedulers.ts";
 

@@ -1,4 +1,4 @@
-/** `lifeboat uninstall` while a maintenance is in progress: it withdraws what Lifeboat would still do, and waits for that. */
+/** Tests that `lifeboat uninstall` withdraws maintenance in progress, and waits until Lifeboat has ended it. */
 import { expect, test } from "vitest";
 import type { Connection } from "../../../infra/cli/connection.ts";
 import type { Host } from "../../../infra/cli/host.ts";

@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-/** Makes KubeVirt's webhook fail closed, and adds the guard's. */
+/** Makes KubeVirt's webhook fail closed, and adds the guard's webhook. */
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
   const webhooks = [{ name: "any", rules }];

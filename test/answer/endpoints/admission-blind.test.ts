@@ -82,8 +82,8 @@ test.each<[string, object, string]>([
 
 const NONE = /^$/;
 /**
- * `says`: answers that state a fact; a budget's change is not read. `lasts`: answers that a retry would get again, such
- * as 403, or a 404 for a missing kind. Without a permission for budgets the decision stays.
+ * `says`: answers that Lifeboat takes for a fact; Lifeboat does not parse a budget, so any JSON counts. `lasts`: answers
+ * that a retry would get again, such as 403, or 404 for a missing kind.
  */
 // prettier-ignore
 describe.each<[string, says: RegExp, lasts: RegExp]>([

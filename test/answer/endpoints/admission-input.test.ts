@@ -9,7 +9,7 @@ const PATH = "/clusters/prod/admission/evictions";
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
 const cluster = clusterWith();
-// Each review is the first of its VM.
+// Each test reviews the first eviction of a VM.
 cluster.isReviewing = false;
 const app = openApp(cluster);
 

@@ -1,4 +1,4 @@
-/** The maximum of simultaneous reviews and one more: its answer, and the room afterwards. */
+/** Tests the answer to one review more than the maximum, and the room after other reviews have ended. */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { NOW, pod } from "../../support/fixtures.ts";

@@ -16,7 +16,6 @@ const WEEK = 7 * 24 * HOUR;
 
 let fake: FakeCluster;
 let app: App;
-/** Revoked tokens. */
 let revoked: Set<string>;
 let entry: Readonly<Record<string, unknown>>;
 /** KV, whose changes the Worker sees after half a minute. */

@@ -11,7 +11,7 @@ import { kubevirt } from "../../support/maintenance/kernel.ts";
 import { launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 import { evictionOf } from "../../support/reviews.ts";
 
-/** Each of the other values in one of ten cases. */
+/** Draws each of the other values in one of ten cases. */
 const oneOf = <T>(usual: T, ...others: readonly T[]) =>
   fc.constantFrom(...Array<T>(10 - others.length).fill(usual), ...others);
 

@@ -46,7 +46,7 @@ test("for any eviction, both predict its answer and its actions, and change noth
     }),
     { seed: 20_261_122, numRuns: 1000 },
   );
-  // Every verdict with every outcome of the pod, and every answer with every write.
+  // The cases reach each possible pair of verdict and outcome, and each possible pair of answer and writes.
   expect([outcomes.size, seen.size]).toEqual([15, 27]);
 }, 120_000);
 

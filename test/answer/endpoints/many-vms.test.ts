@@ -89,7 +89,7 @@ test("200 budgets of 250 KB in a tenant's namespace do not affect other VMs", as
   const greedy = new FakeCluster();
   const there = openApp(greedy);
   for (let i = 0; i < 200; i++) {
-    // Labels as of Lifeboat's budgets: other budgets are not listed.
+    // The label of Lifeboat's budgets, because Lifeboat lists no other budgets.
     const labels = { "app.kubernetes.io/managed-by": "lifeboat" };
     const annotations = { note: "x".repeat(250_000) };
     const metadata = { namespace: "greedy", name: `large-${i}`, uid: `large-${i}`, resourceVersion: "1" };

@@ -10,7 +10,7 @@ import { openApp } from "../../support/app.ts";
 
 const scrape = (fake: FakeCluster) => openApp(fake).metrics();
 
-/** Returns the samples that are not zero, as `name value,value`, with their number. */
+/** Returns the numbers of the samples that are not zero. Each key has the sample's name and label values. */
 function samplesIn(text: string): Readonly<Record<string, number>> {
   const samples = parse(text).flatMap(({ name, metrics }) =>
     metrics.map(({ labels = {}, value }) => [`${name} ${Object.values(labels).join()}`, Number(value)] as const),

@@ -95,7 +95,7 @@ test.each<[string, stub.Behaviour]>([
 ])("while one cluster %s, the others have their full scan without a delay", async (_, behaviour) => {
   const [sick, healthy] = [clusterWith(behaviour), clusterWith()];
   const clock = new VirtualClock(NOW);
-  /** For each line of the log, whether the other cluster was done by then. */
+  /** Records for each log line whether the healthy cluster already had its budget. */
   const logged: [unknown, boolean][] = [];
   const log = ({ cluster }: Readonly<Record<string, unknown>>) => void logged.push([cluster, budgeted(healthy)]);
   const CLUSTERS = { sick: entry(sick.url), healthy: entry(healthy.url) };

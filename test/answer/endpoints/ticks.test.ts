@@ -1,6 +1,6 @@
 /**
- * The clusters that a tick reaches: with the queue each by its own message. Without a queue one after another: clusters
- * that do not answer cost the others only a few seconds.
+ * Tests which clusters a tick reaches. With the queue, each cluster has its own message. Without a queue, clusters that
+ * do not answer cost the others only a few seconds.
  */
 import { describe, expect, test } from "vitest";
 import { isFullScan } from "../../../functions/schedule.ts";
@@ -68,7 +68,7 @@ function endless(beginning: string, signal: AbortSignal): ReadableStream {
 }
 
 /**
- * Runs a tick for these clusters, in this order or as drawn. Returns the reached clusters, the duration, and the log.
+ * Runs a tick for these clusters; `random` decides their order. Returns the reached clusters, the duration, and the log.
  */
 async function tick(names: readonly string[], random = () => 0) {
   const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));

@@ -1,4 +1,4 @@
-/** Whether a caller is accepted: by the specification, derived again from the request alone. */
+/** Checks whether Lifeboat accepts exactly the callers that the specification accepts. */
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type EndpointName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
@@ -16,7 +16,7 @@ export interface Keys {
   readonly relaySecret: readonly string[];
 }
 
-/** By name of the cluster; no API server of another cluster is called. */
+/** The keys by the name of the cluster. Lifeboat calls the API server of no other cluster. */
 export type KeysByCluster = ReadonlyMap<string, Keys>;
 
 interface Asking {
@@ -26,7 +26,10 @@ interface Asking {
   readonly keys: KeysByCluster;
 }
 
-/** Says whether a caller has the key of the endpoint. test/answer/page covers who may see which page. */
+/**
+ * Returns a problem if an endpoint accepts a caller without the key, or refuses a caller with the key. test/answer/page
+ * covers the access to pages.
+ */
 export function authenticationProblems(
   endpoint: EndpointName,
   request: FuzzedRequest,
@@ -54,7 +57,7 @@ function isRefused(key: Key, code: number): boolean {
   return code === 401 || (key === "Signature" && code === 413);
 }
 
-/** A review for a cluster with an invalid entry is answered before a caller could present a token. */
+/** If the entry of a cluster is invalid, Lifeboat answers a review before it checks the token. */
 function isUnanswered(endpoint: EndpointName, code: number): boolean {
   return code >= 400 || ((endpoint === "evictions" || endpoint === "deletions") && code === 200);
 }
@@ -82,7 +85,7 @@ function presents(
   }
 }
 
-/** One word after the scheme: two headers, which arrive as one, are no bearer. */
+/** Accepts one word after the scheme. Two headers arrive as one header with more words, and are refused. */
 function bearerOf(request: FuzzedRequest): string | undefined {
   return /^bearer +(?<token>\S+)$/i.exec(headersOf(request).get("authorization") ?? "")?.groups?.["token"];
 }

@@ -20,20 +20,20 @@ export const ENTRY = {
 };
 
 /**
- * In every answer of the other side, at places that Lifeboat does not read: managed fields, messages of failures, HTML.
+ * A secret in every answer of the cluster, in places that Lifeboat does not read: managed fields, failure messages, HTML.
  */
 export const UPSTREAM = "canary-of-the-upstream";
 
 const CANARIES: readonly string[] = [...Object.values(SECRETS).map((secret) => secret.replace("whsec_", "")), UPSTREAM];
 
-/** Returns the secret in a text. `known`: what the reader has sent, and may see again. */
+/** Returns the secret in a text. Secrets in `known` are allowed, because the reader has sent this text. */
 export function canaryIn(text: string, known = ""): string | undefined {
   return text.includes("canary") || text.includes("Y2FuYXJ5")
     ? CANARIES.find((canary) => text.includes(canary) && !known.includes(canary))
     : undefined;
 }
 
-/** A place in the code, which callers do not need. */
+/** Says whether a text names a place in the code. */
 export function isStackTrace(text: string): boolean {
   return /\n\s+at |node_modules|\.ts:\d+:\d+/.test(text.replaceAll("\\n", "\n"));
 }

@@ -63,7 +63,7 @@ export interface EndpointContract {
   readonly path: RegExp;
   readonly key: Key;
   readonly answers: Answers;
-  /** Changes of a cluster: never, or except in a dry run; Events about a configuration do not count. */
+  /** Says when the endpoint may change the cluster. Events about a configuration do not count. */
   readonly writes: "Never" | "UnlessDryRun";
   /** Bytes. */
   readonly largest: number;

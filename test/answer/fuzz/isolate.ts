@@ -75,7 +75,7 @@ export interface Isolate {
   send(request: FuzzedRequest, index: number): Promise<Answer>;
 }
 
-/** Already decrypted: WebCrypto takes a time that is not the virtual clock's. */
+/** Returns a registry with decrypted entries: WebCrypto takes real time, which the virtual clock does not count. */
 function registry(fails: boolean): IsolateState["registry"] {
   const find = async (name: string) => {
     if (fails) throw new Error("KV GET failed: 500 Internal Server Error");

@@ -1,4 +1,4 @@
-/** Whether an answer keeps the contract. */
+/** Checks whether an answer keeps the contract. */
 import { at, parsedJson } from "../../support/json.ts";
 import { authenticationProblems, type KeysByCluster } from "./authentication.ts";
 import { canaryIn, isStackTrace } from "./canaries.ts";
@@ -30,7 +30,7 @@ export async function answerOf(
 export interface Judged {
   /** Endpoint and code. */
   readonly outcome: string;
-  /** Each with the request and the answer. */
+  /** The violations of the contract, each with the request and the answer. */
   readonly problems: readonly string[];
 }
 
@@ -69,7 +69,7 @@ function answerProblems(
 
 const ADMISSION: ReadonlySet<EndpointName> = new Set(["evictions", "deletions"]);
 
-/** A path of any method may be a page's. A path with escapes may be unknown although it resembles an endpoint. */
+/** Says whether another code is right: a page may answer any code below 500, and a path with escapes may be unknown. */
 function isStray(request: FuzzedRequest, { code, text }: Answer): boolean {
   const { path } = request;
   if (/^\/(?:$|signin|signout|fleet\/|assets\/)/.test(pathOf(request))) return code < 500;
@@ -97,7 +97,7 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** Returns what is wrong with a page by the rules for every page. */
+/** Returns the violations of the rules for every page. */
 function pageProblems({ headers, text }: Answer): readonly string[] {
   const header = (name: string) => headers.get(name) ?? "";
   const [policy, cookie, type] = [header("content-security-policy"), header("set-cookie"), header("content-type")];
@@ -126,10 +126,10 @@ function writeProblems(
 }
 
 function isDryRun(request: FuzzedRequest, endpoint: EndpointName): boolean {
-  // If given twice, the first counts.
+  // The first of two `dryRun` parameters counts.
   if (new URL(`${ORIGIN}${request.path}`).searchParams.get("dryRun") === "true") return true;
   const review = at(bodyOf(request), "request");
-  // An eviction is a creation with options of its own, for which an API server sets the review's `dryRun`.
+  // An eviction has its options in the object. A deletion has its options in the review.
   const list =
     endpoint === "deletions" ? at(review, "options", "dryRun") : at(review, "object", "deleteOptions", "dryRun");
   return at(review, "dryRun") === true || (Array.isArray(list) && list.includes("All"));

@@ -1,4 +1,4 @@
-/** Objects of Lifeboat's kinds with any fields: Lifeboat and its command keep their contracts beside them. */
+/** Tests that Lifeboat and its command keep their contracts in a cluster with any objects of Lifeboat's kinds. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -14,7 +14,7 @@ import { anyRequest } from "./requests/requests.ts";
 
 const REQUESTS_A_VISIT = 4;
 
-/** Printed by its problem, not by the drawn values. */
+/** Hides the drawn values when a visit fails: the error names the problem. */
 export const unprinted = { [fc.toStringMethod]: () => "a visit" };
 
 const request = fc.record({ make: anyRequest, pause: often(0, 1, 31, 600) });
@@ -80,7 +80,7 @@ async function rejections({ after }: Isolate): Promise<readonly string[]> {
   return ends.flatMap((end) => (end.status === "rejected" ? [`rejected after the answer: ${String(end.reason)}`] : []));
 }
 
-/** Returns the defects in a log line: a secret, or an error that no endpoint expected. `but`: failures of the platform itself, which are allowed. */
+/** Returns the defects in a log line: a secret, or an unexpected error. `but`: permitted failures of the platform. */
 export function logProblems(line: string, but?: RegExp): readonly string[] {
   const canary = canaryIn(line);
   const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;

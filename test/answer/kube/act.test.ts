@@ -1,6 +1,6 @@
 /**
- * Migrations, Events and annotations of pods in an API server: the result of each action, of its repetition, and after
- * a change of the object.
+ * Tests actions on migrations, Events and annotations of pods in an API server: the first result, the result of a
+ * repetition, and the result after a change of the object.
  */
 import { afterAll, describe, expect, test } from "vitest";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
@@ -64,7 +64,7 @@ describe("an action on migrations", () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
-    // The migration may have started by now.
+    // An old resourceVersion: the migration may have started since the read.
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, resourceVersion: "1" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
     expect(await act({ verb: "DeleteMigration", migration })).toBe("Done");

@@ -16,7 +16,7 @@ import { readActiveEvacuations } from "../../../shared/kube/requests.ts";
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
 const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", intent: "Evacuate" };
 
-/** As compact as JSON: a key without a value is omitted. */
+/** Omits keys without a value, as JSON does. */
 const compact = (facts: unknown): unknown => JSON.parse(JSON.stringify(facts));
 const evacuation = (tweak: object): EvacuationFacts => Evacuation.parse({ metadata: META, spec: SPEC, ...tweak });
 const migration = (tweak: object): MigrationFacts =>

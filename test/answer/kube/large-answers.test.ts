@@ -1,6 +1,6 @@
 /**
- * Answers that are larger than the memory budget: fewer items are requested per page, no item is lost, and the rest is
- * not read.
+ * Tests answers that are larger than the memory budget: Lifeboat stops reading, requests fewer items per page, and loses
+ * no item.
  */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ function vmi(name: string, bytes: number): unknown {
   return { ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, name }, spec: { ...VMI_OBJECT.spec, volumes } };
 }
 
-/** Serves VMIs of these sizes, page by page; every answer records how much of it was read. */
+/** Serves VMIs of these sizes, page by page. `responses` shows how much of each answer was read. */
 async function clusterOf(sizes: readonly number[]) {
   const responses: ServerResponse[] = [];
   server = await startHttpServer(({ query }, response) => {

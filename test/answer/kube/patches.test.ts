@@ -1,4 +1,4 @@
-/** JSON patches: their effect on an object that is as observed, and none on a changed object. */
+/** Tests that a JSON patch changes an object in the observed state, and fails on a changed object. */
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/index.ts";
 import * as patches from "../../../shared/act/manifests.ts";

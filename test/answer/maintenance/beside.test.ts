@@ -14,7 +14,7 @@ interface Other {
   readonly isMoving?: boolean;
 }
 
-/** Creates VM a on node01, VM b on node02, which is being evacuated, and node03, with room for one of them. */
+/** Creates VM a on node01, VM b on node02, which is being evacuated, and node03 with room for one VM. */
 function cluster({ spec, node: tweak, isMoving }: Other): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node(NODE), node("node02", { unschedulable: true, ...tweak }));

@@ -12,7 +12,7 @@ type Death = "before" | "after";
 
 interface Run {
   readonly fake: FakeCluster;
-  /** Writes of the function before its death; if fewer than given, it did not die. */
+  /** The writes of the first life. If there are fewer writes than the given number, the first life did not die. */
   readonly writes: number;
   /** UIDs of the VMIs that KubeVirt was asked to restart. */
   readonly restarts: readonly string[];
@@ -24,7 +24,7 @@ function die(now: boolean): void {
   if (now) throw new TypeError("dead");
 }
 
-/** Dies at that write of its first life, before or after it is done, and then sends no request. */
+/** Ends the first life at write `n`, before or after the write is done. A dead life sends no request. */
 function dying([n, death]: readonly [number, Death]) {
   let [life, writes] = [0, 0];
   const isDying = () => life === 0 && writes >= n;

@@ -19,7 +19,7 @@ function attached(answer: (label: string) => unknown = () => undefined): Stage {
   return { fake, app: openApp(fake, answer), asked: [] };
 }
 
-/** Up to when no VM and no pod is left. */
+/** Lets time pass until no VM and no pod is left on the node. */
 async function leave(on: Stage): Promise<void> {
   for (let i = 0; i < 20 && on.fake.vmis.list(({ nodeName }) => nodeName === NODE).length > 0; i++) {
     await ticks(on, 1);

@@ -21,8 +21,8 @@ export interface Stage {
 }
 
 /**
- * Creates the stage. `code`: KubeVirt's answer to a request; without a virt-controller nothing follows. `onWrite`:
- * before each patch, with its resource.
+ * Creates the stage. `code`: KubeVirt's answer to a request. Without a virt-controller, the answer has no effect on the
+ * VM. `onWrite` runs before each patch of a resource.
  */
 export function stage(
   spec: object,

@@ -1,4 +1,4 @@
-/** Objects that cannot be parsed: lists omit them, and a maintenance does not take them for absent. */
+/** Tests that a maintenance does not treat objects as absent if Lifeboat cannot parse them. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";

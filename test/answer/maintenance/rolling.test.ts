@@ -189,7 +189,7 @@ test.each([
 
 type Death = "before" | "after";
 
-/** Lets the first process die at that write. Returns how many writes it made. */
+/** Lets the first process die at write `n`. Returns the number of its writes. */
 async function runDying(n: number, death: Death): Promise<{ readonly writes: number; readonly stage: Stage }> {
   const fake = weekend({ nodes: { names: NAMES.slice(0, 2) } });
   let [isDead, isReborn, writes] = [false, false, 0];

@@ -1,7 +1,6 @@
 /**
- * Least privilege, recorded: with all shipped permissions and the restriction of their use, Lifeboat does each of its
- * deeds without a refusal, and uses every permission. The relay's permissions: test/answer/relay/permissions.test.ts;
- * the server's: keeper.test.ts.
+ * Tests that Lifeboat needs exactly the shipped permissions: no request is refused, also with the optional restriction,
+ * and every permission is used. test/answer/relay/permissions.test.ts covers the relay, and keeper.test.ts the server.
  */
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -53,7 +53,7 @@ export async function startStage(kind: keyof typeof PATHS, files: readonly strin
     patch,
     remove: async (name: string, by = client) =>
       (await answerTo({ method: "DELETE", path: `${path}/${name}` }, by)).answer,
-    /** Returns an administrator's client, with every right that the manifests leave. */
+    /** Returns a client with every right that the manifests do not restrict. */
     as: (user: string) => client.as(user, ["system:masters", "system:authenticated"]),
     /** Creates an object with that status, as Lifeboat writes it. Resolves to its name. */
     async created(spec: object, status?: object): Promise<string> {

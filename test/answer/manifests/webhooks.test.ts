@@ -1,4 +1,4 @@
-/** The shipped webhook configurations in an API server: which evictions and deletions it sends to Lifeboat. */
+/** Tests which evictions and deletions an API server sends to Lifeboat, with the shipped webhook configurations. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -16,7 +16,7 @@ const Review = z.object({
 });
 
 /**
- * The requests and their endpoints. A pod that ends at once is first marked and then deleted: Lifeboat reviews both.
+ * The reviewed requests and their endpoints. If a pod ends at once, the API server reviews its deletion twice.
  */
 const asked = new Set<string>();
 let sandbox: Sandbox;
@@ -85,7 +85,7 @@ const SCHEDULER = "system:kube-scheduler";
 const LAUNCHER = { "kubevirt.io": "virt-launcher" };
 let created = 0;
 
-/** Creates a pod with this status and deletes it as this user. Returns whether the guard was called; fails on calls elsewhere. */
+/** Deletes a new pod as the user. Says whether the API server called the guard. Fails on calls of another endpoint. */
 async function isSent(user: string, labels: Labels, status?: object): Promise<boolean> {
   const name = `virt-launcher-${++created}`;
   const path = await createPod("default", name, labels);
@@ -124,7 +124,7 @@ describe("a deletion by the scheduler of a pod with the labels", () => {
     [{ "kubevirt.io": "hotplug-disk" },     true ],
     [{ "kubevirt.io": "virt-api" },         false],
     [{},                                    false],
-    // An expression that fails would skip the webhook unnoticed, or with another failurePolicy forbid the deletion.
+    // If the expression failed here, the API server would skip the webhook, or refuse the deletion.
     [undefined,                             false],
   ])("%j is reviewed: %s", async (labels, sent) => {
     expect(await isSent(SCHEDULER, labels)).toBe(sent);

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await visitor.post("/signin", { token: tokenOf() });
 });
 
-/** security/strangers.test.ts: no form of any address is taken without an origin. */
+/** security/strangers.test.ts tests that every path refuses a form without an origin. */
 const PATH = "/signin";
 const type = { "content-type": "application/x-www-form-urlencoded" };
 const evil = "https://evil.example";

@@ -41,7 +41,7 @@ async function tokenOf(namespace: string, name: string, tweak: object = {}): Pro
   return TokenRequest.parse(await installed.sandbox.client.post(serviceAccounts, key, "token", { spec })).status.token;
 }
 
-/** The last character alone may not change the signature. */
+/** Reverses the signature: another last character alone may encode the same bytes. */
 function withAnotherSignature(token: string): string {
   return token.replace(/[^.]+$/, (signature) => signature.split("").toReversed().join(""));
 }

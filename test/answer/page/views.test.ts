@@ -1,4 +1,4 @@
-/** The words and commands of each page: a cluster, a node, a VM, a fleet. Hostile names and messages follow. */
+/** Tests the words and commands of each page, also with hostile names and messages. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -17,7 +17,7 @@ const PAGES = {
 };
 type View = keyof typeof PAGES;
 
-/** A quiet cluster beside the tested one: a single cluster has no page of a fleet. */
+/** Returns the content of a page. A second cluster is there because one cluster alone has no page of a fleet. */
 async function textOf(view: View, scene: Scene): Promise<string> {
   const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() });
   const answer = await there.get(PAGES[view]);

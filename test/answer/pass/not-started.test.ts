@@ -1,6 +1,6 @@
 /**
- * An Evacuation explains why a migration has not started, or was refused: by the API server's message, and by Events
- * that are read only then.
+ * Tests that an Evacuation explains why a migration was refused or has not started. The explanation comes from the API
+ * server's message, and from Events that Lifeboat reads only in this case.
  */
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";

@@ -76,7 +76,7 @@ test("a mark that a concurrent review has not read does not count as removed", a
   fake.configure({ disruptionBudgets: "Never" });
   fake.nodes.put(node());
   fake.pods.put(pod());
-  // The mark is new: the one that the Evacuation has recorded was removed.
+  // The mark that the Evacuation has recorded was removed. The eviction below sets a new mark.
   fake.vmis.put(vmi());
   fake.evacuations.put(evacuation());
   const app = openApp(fake);
@@ -86,7 +86,6 @@ test("a mark that a concurrent review has not read does not count as removed", a
   expect(fake.evacuations.list().map(({ status }) => status.phase)).toEqual(["Pending"]);
 });
 
-/** A node with this much memory. */
 function sized(memory: number) {
   return { ...node({ name: `node-${memory}` }), allocatable: { memory } };
 }

@@ -11,7 +11,7 @@ import { type Compared, compare, planFor } from "../../support/plan/promises.ts"
 
 /** At night there are many more fleets. */
 const FLEETS = Number(process.env["PLAN_FLEETS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 10 : 200));
-/** The seed of the first fleet. Each fleet has its own, by which the scheduler draws its lots, too. */
+/** The seed of the first fleet. Each fleet has its own seed, which also decides the scheduler's random choices. */
 const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);
 
 const MIGRATIONS = "virtualmachineinstancemigrations";
@@ -36,7 +36,8 @@ test(
     const judged = sum(({ vms, unknown }) => vms - unknown);
     const broken = all.flatMap(({ brokenPromises }, at) => brokenPromises.map((one) => `fleet ${at}, ${one}`));
     expect(broken.filter((one) => one.includes(": WillSucceed,"))).toEqual([]);
-    // A guest that ends starts where kube-scheduler's lots say. A plan cannot rehearse them all: 3 of 1,455 in 200 fleets.
+    // kube-scheduler's random choice decides where a stopped guest starts. A plan cannot try every choice, and 3 of 1,455
+    // promises were broken in 200 fleets.
     const promised = sum(({ verdicts }) => verdicts.filter((one) => one.startsWith("WillSucceed")).length);
     expect(new Set(broken.map((one) => one.split(":")[0])).size / promised).toBeLessThan(0.005);
     // Most VMs have to be judged.

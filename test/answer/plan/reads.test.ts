@@ -70,7 +70,7 @@ test("a plan reads lists in pages, one page at a time", async () => {
   expect(ofPods.map(({ searchParams }) => searchParams.has("continue"))).toEqual([false, true, true]);
 });
 
-/** With a VM, and a volume that is being detached. */
+/** Reads a plan's facts for a VM, and for a volume that is being detached. */
 async function readAttached(answers: Answers = {}) {
   const fake = clusterWith(answers);
   fake.api.remove("pods", POD);

@@ -1,4 +1,4 @@
-/** The JSON of a plan is what its schema says: of plans of random fleets, with every kind of verdict. */
+/** Tests that the JSON of plans of random fleets, with every kind of verdict, matches its schema. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as z from "zod";

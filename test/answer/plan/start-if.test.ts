@@ -1,4 +1,4 @@
-/** A plan says of any node whether its NodeEvacuation starts, and Lifeboat then says the same in the same words. */
+/** Tests that a plan and Lifeboat say in the same words whether a NodeEvacuation starts. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";

@@ -1,4 +1,4 @@
-/** The relay delivers at least once, for any answer of the Worker; in stepped time. */
+/** Tests, in stepped time, that the relay delivers each event at least once, for any answer of the Worker. */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";

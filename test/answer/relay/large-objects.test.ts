@@ -1,6 +1,6 @@
 /**
- * Objects that are larger than real ones, or malformed: watches name them, store nothing of them, and readers read them
- * live.
+ * Tests objects that are malformed, or larger than real objects. A watch names such an object and does not store it, so
+ * readers read the object live.
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import type { ServerResponse } from "node:http";

@@ -29,7 +29,7 @@ test.each(RELAYS_NEEDS)("without $permission: $without", async (need) => {
   const { relay, refused } = await startWithout(need.permission);
   await soon(() => expect(refused()).toContain(need.refused));
   expect(relay.metrics()).toContain(`lifeboat_relay_watch_failures_total{watch="${need.refused}"}`);
-  // A resource has one watch, or one for each of the kubelet's reasons.
+  // Only the resource's own watches are refused. Events have a watch for each of the kubelet's reasons.
   expect(refused().filter((watch) => !watch.startsWith(need.refused.replace("evicted", "")))).toEqual([]);
 });
 

@@ -54,7 +54,7 @@ export async function startStage() {
 
   const start = (within?: RelayOptions["within"]): Relay => {
     const relay = startRelay({
-      // Within an app the account is the app's.
+      // A relay within an app uses the app's account.
       kubeConfig: kubeconfigOf(within ? { ...credentials, token: adminToken } : credentials),
       deliver: overHttp({ endpoint: ENDPOINT, secret: SECRET, clock, fetch: worker.fetch }),
       clock,

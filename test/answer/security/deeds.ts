@@ -89,7 +89,7 @@ export const migration: Deed = async ({ vmi }) => ({
     spec: { vmiName: (await vmi()).split("/").at(-1) },
   },
 });
-/** virt-api answers 500, because no VM is marked: it has permitted the account. */
+/** The account has the permission: virt-api answers 500 only because the VM is not marked. */
 export const cancelsEvacuation: Deed = async ({ vmi }) => {
   const path = (await vmi()).replace("/apis/kubevirt.io", "/apis/subresources.kubevirt.io");
   return { method: "PUT", path: `${path}/evacuate/cancel`, body: {} };
@@ -157,7 +157,7 @@ export const event = post(pathOf("events"), {
 
 const changesNode = (change: object) => () => merge("/api/v1/nodes/node-1", change);
 const [key, effect] = ["lifeboat.dev/maintenance-pending", "PreferNoSchedule"];
-/** Lists changes of a node that are Lifeboat's own. */
+/** Lists the changes of a node that Lifeboat itself makes. */
 export const ownNodeChanges: readonly Deed[] = [
   changesNode({ spec: { unschedulable: true } }),
   changesNode({ metadata: { annotations: { "lifeboat.dev/cordoned-by": "x" } } }),

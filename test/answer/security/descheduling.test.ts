@@ -1,7 +1,7 @@
 /**
- * Descheduling, and the fields that tenants write on their pods: only the policy and the nodes decide which pods of
- * others are evicted. Tenants share the fullness of nodes and the limits, which pods in progress, or claimed to be in
- * progress, use up.
+ * Tests that only the policy and the nodes decide which pods of others descheduling evicts, whatever tenants write on
+ * their pods. All tenants share the room of nodes and the limits. Pods in progress use up a limit, even if a tenant has
+ * forged the progress.
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
@@ -39,8 +39,8 @@ const VICTIMS: readonly ScheduledPod[] = [
   vmPod("vm-1", { nodeName: "n1", requests: { cpu: 600, memory: 900 }, createdAt: 0 }),
   pod("web-0", { ...web, nodeName: "n0", requests: { cpu: 500, memory: 100 } }),
   pod("web-1", { ...web, nodeName: "n1", requests: { cpu: 500, memory: 100 }, ...inZoneB }),
-  // These pods stay, except the young one on a full node: it tolerates the taint. One has no second replica, one is a
-  // DaemonSet's.
+  // Only LowNodeUtilization evicts the young pod, which tolerates the taint. The pod without a second replica and the
+  // DaemonSet's pod stay.
   pod("alone", { ...web, nodeName: "n0", ...owned("alone"), ...inZoneB }),
   pod("young", { ...web, nodeName: "n0", createdAt: NOW.getTime(), tolerations: [toleration("maintenance")] }),
   pod("agent", { ...web, nodeName: "n1", owners: [owner({ kind: "DaemonSet", uid: "agents" })] }),

@@ -10,7 +10,7 @@ const read = (path: string) => readFileSync(`${root}${path}`, "utf8");
 
 const ALL_NEEDS = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS];
 
-/** For `lifeboat doctor`, which checks each permission. */
+/** Lists the permissions that `lifeboat doctor` checks. */
 function permissionsOfAccounts() {
   return [...new Set(ALL_NEEDS.map(({ file }) => file))].flatMap((file) =>
     granted(readManifests(`../${file}`)).flatMap((role) =>

@@ -1,4 +1,4 @@
-/** The holders of credentials that an API server knows, and the sentences of SECURITY.md about each, with what they ask for. */
+/** The holders of credentials that an API server knows: sentences of SECURITY.md, and the requests that prove each sentence. */
 import {
   event,
   APPS,

@@ -20,7 +20,7 @@ const Order = z.object({
 });
 const { server, doing, reviews } = Order.parse(workerData);
 const DEEDS = { list, watch, forecast, review: () => review(reviews) };
-/** Memory is the limit here, not time. */
+/** Gives requests no deadline: the test limits memory, not time. */
 const never = () => new AbortController().signal;
 
 parentPort?.postMessage(await DEEDS[doing](), []);
@@ -58,7 +58,7 @@ async function forecast(): Promise<unknown> {
   return (await readPreflight("node-1", { deleteEmptyDirData: false, force: false }, observer))?.unread;
 }
 
-/** At the same time. */
+/** Sends `count` reviews at the same time. */
 async function review(count: number): Promise<object> {
   const app = openApp({ CLUSTERS: { prod: entry(server) } });
   const ask = async () => (await app.evict(evictionReview({ request: { dryRun: true } }), "30s")).text;

@@ -10,12 +10,12 @@ import type { Behaviour } from "../../support/answers.ts";
 import { POD_OBJECT, VMI_OBJECT, configured, list } from "../../support/cluster/one-vm.ts";
 import { startStubServer } from "../../support/stub-server.ts";
 
-/** A Worker has 128 for everything that it does at a time. */
+/** The memory of an isolate. A Worker has 128 MB for all its work at a time. */
 const MEGABYTES = 96;
 const LARGE = 120;
 const REVIEWS = 120;
 
-/** About what etcd takes. */
+/** Volumes that make a VMI almost too large for etcd. */
 const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(1_400_000) } }];
 const LARGE_VMI = { ...VMI_OBJECT, spec: { ...VMI_OBJECT.spec, volumes } };
 const labels = Object.fromEntries(
@@ -26,7 +26,7 @@ const LARGE_POD = {
   metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...labels } },
 };
 
-/** Page by page. The client hangs up when it has read enough. */
+/** Streams a list page by page, because the client hangs up when it has read enough. */
 const pages =
   (object: unknown): Behaviour =>
   ({ query }) => {

@@ -15,7 +15,6 @@ const { platform } = newPlatform();
 const ROUTES = listed(createApp(platform, newIsolateState()));
 const PAGES = listed(createPages(platform, newIsolateState()));
 
-/** Routes that are open to strangers. */
 const OPEN = new Set(["/healthz", "/readyz"]);
 
 const relaySecret = [
@@ -70,7 +69,7 @@ test("a stranger's request computes one signature per secret, for any number of 
   };
   const { code } = await app.request("/clusters/prod/events", { method: "POST", headers, body: "[]" });
   expect(code).toBe(401);
-  // Eight signatures, two secrets, both sides of a comparison.
+  // 8 signatures × 2 secrets × 2 digests for a comparison.
   expect(digest.mock.calls.length).toBeLessThanOrEqual(32);
 });
 

@@ -103,7 +103,7 @@ test("no object of a tenant moves or ends the tenant's VMs", async () => {
   const holds = fc.asyncProperty(anyForgery, async (forgery) => {
     const fake = clusterWith(forgery);
     fake.configure({ featureGates: Object.fromEntries(GATES.map((gate) => [gate, true])) });
-    // A taint is the control plane's.
+    // The node has no taint: only the control plane sets taints.
     fake.nodes.put(node());
     const namesOf = (resource: string) => fake.api.objects(resource).map(keyOfObject);
     const there = () => ["pods", "virtualmachineinstances", "virtualmachineinstancemigrations"].map(namesOf);

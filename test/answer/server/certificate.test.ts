@@ -1,4 +1,4 @@
-/** Whether a caBundle trusts a certificate, as for the API server: by the certificate itself, or by its issuer. */
+/** Tests whether a caBundle trusts a certificate, by the certificate itself or by its issuer, as the API server decides. */
 import { beforeAll, expect, test } from "vitest";
 import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
 import { createAuthority } from "../../../infra/sandbox/index.ts";

@@ -26,7 +26,7 @@ const RUNNING = { type: "merge", body: { status: { phase: "Running" } } } as con
 
 let api: MeasuredApiServer;
 let server: ImageServer;
-/** One each for every first eviction. */
+/** Reviews of first evictions, one for each VM. */
 const reviews: string[] = [];
 const sockets: Socket[] = [];
 
@@ -50,12 +50,12 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Over a connection of its own. */
+/** Sends a review over a new connection. */
 function review(body: string) {
   return server.review(body, new Agent({ keepAlive: false, rejectUnauthorized: false }));
 }
 
-/** Resolves once it is open, or has been ended. */
+/** Resolves when the connection is open or closed. */
 async function open(socket: Socket, opened: string): Promise<void> {
   sockets.push(socket.on("error", () => undefined).on("data", () => undefined));
   await Promise.race([once(socket, opened), once(socket, "close")]);
@@ -76,7 +76,7 @@ const DELIVERY = nearlyAll("/clusters/local/events", "application/cloudevents-ba
 const REVIEW = nearlyAll("/clusters/local/admission/deletions/guessed", "application/json", 1_000_000);
 const FORM = nearlyAll("/signin", "application/x-www-form-urlencoded", 16_000);
 
-/** Limits in MB, of the 512 MB that a replica may use: for requests that Lifeboat ends at once, and for requests that it waits for. */
+/** Limits in MB, for requests that Lifeboat ends at once, and for requests that Lifeboat waits for. A replica has 512 MB. */
 const [AT_ONCE, AFTER_A_WHILE] = [200, 256];
 
 // prettier-ignore
@@ -101,7 +101,7 @@ test("no connection is closed while a drain of many VMs opens new ones", LONG, a
   const answers: ReturnType<typeof review>[] = [];
   for (let count = 0; count < 400; count++) {
     answers.push(review(body));
-    // The other connections progress meanwhile: no client is silent because this one is busy.
+    // Lets the other connections progress, so that no connection is idle because of this loop.
     await setImmediate();
   }
   expect(new Set((await Promise.all(answers)).map(({ code }) => code))).toEqual(new Set([200]));

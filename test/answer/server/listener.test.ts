@@ -124,7 +124,7 @@ test("new connections get a renewed certificate", async () => {
 test.each<[method: string, body: string, code: number]>([
   ["POST",   "short",    200],
   ["POST",   "too long", 413],
-  // Node sends neither a length nor an encoding with it.
+  // Node sends a DELETE with neither a length nor an encoding.
   ["DELETE", "",         200],
 ])("a %s without a length, with the body %j, is answered with %d", async (method, body, code) => {
   const app = new Hono().use(bodyLimit({ maxSize: 5 })).all("*", async (c) => c.text(await c.req.text()));

@@ -22,7 +22,7 @@ const Deployment = z.object({
   }),
 });
 
-/** The first one. */
+/** Returns the first Deployment. */
 function deploymentIn(objects: readonly unknown[]) {
   return objects.flatMap((one) => Deployment.safeParse(one).data?.spec ?? [])[0] ?? expect.fail("no Deployment");
 }

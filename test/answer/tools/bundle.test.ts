@@ -1,4 +1,4 @@
-/** The bundle contains only code that runs: a stray import is a kilobyte in every isolate. */
+/** Tests that the bundle contains only code that runs, because each import costs memory in every isolate. */
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import { expect, test } from "vitest";

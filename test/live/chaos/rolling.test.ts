@@ -1,4 +1,4 @@
-/** The judge of a RollingMaintenance: it notices a node too many, and an outcome that did not happen. */
+/** Tests that the judge of a RollingMaintenance notices too many unavailable nodes and false outcomes. */
 import { expect, test } from "vitest";
 import { outcomeProblems, remember, type Seen, unavailableOf } from "../../../infra/lab/chaos/rolling.ts";
 import type { VirtualMachineInstance } from "../../../infra/sandbox/index.ts";

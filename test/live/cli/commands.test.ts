@@ -16,7 +16,7 @@ import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
 let stage: Stage;
 let [web, pinned]: Vm[] = [];
 const jane = (): Person => ({ kubeconfig: stage.sandbox.kubeconfig });
-/** Whenever the command waits a minute passes. */
+/** Lets a minute pass whenever the command waits. */
 const inMinutes = (): Person => ({ ...jane(), meanwhile: () => stage.tick() });
 const call = (line: string, person: Person = jane()) => lifeboat(`${line} -n vms`, person);
 

@@ -17,12 +17,12 @@ import { getVmi } from "../vm.ts";
 export interface PodOptions {
   readonly node: string;
   readonly name: string;
-  /** Kind of its controller; none: unmanaged. */
+  /** The kind of the pod's controller. Without a controller, the pod is unmanaged. */
   readonly controller?: string;
   readonly emptyDir?: boolean;
 }
 
-/** Each test drains nodes of its own: the others are there to move to. */
+/** Starts a stage with two spare nodes. Each test drains its own nodes, and VMs move to the spare nodes. */
 export function useDrains() {
   let started: Stage | undefined;
   let made = 0;
@@ -66,7 +66,10 @@ export function useDrains() {
       const { items } = await stage().client.list(nodeEvacuations);
       return items.filter(({ spec }) => spec.nodeName === node);
     },
-    /** No VM's. Its controller is of a group that the cluster does not serve, so that nothing makes it anew or collects it. */
+    /**
+     * Creates a pod that belongs to no VM. The cluster does not serve the API group of the pod's controller, so nothing
+     * recreates the pod or collects it as garbage.
+     */
     async createOtherPod({ node, name, controller, emptyDir }: PodOptions): Promise<void> {
       const owner = { apiVersion: "example.com/v1", kind: controller ?? "", name: "owner", uid: crypto.randomUUID() };
       await stage().client.create(pods, {

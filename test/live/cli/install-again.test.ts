@@ -1,4 +1,4 @@
-/** `lifeboat install` over what an administrator has made of an installation. */
+/** Tests `lifeboat install` over an older release, and over changes by an administrator. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { Manifest, manifestsIn } from "../../../infra/cli/install/manifests.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await createNode(sandbox.client, "node01");
 });
 afterAll(() => sandbox.stop());
-/** Applies as `kubectl apply -k infra/kubernetes` does, on any Kubernetes. */
+/** Applies the same manifests as `kubectl apply -k infra/kubernetes`. */
 beforeEach(() => applyManifests(sandbox.client, kustomized()));
 
 const call = (line: string) => lifeboat(line, { kubeconfig: sandbox.kubeconfig });
@@ -26,7 +26,7 @@ const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: OF_OLD.metadata.nam
 const OLD_BINDING = { ...OF_OLD, kind: "ClusterRoleBinding", roleRef, subjects: [] };
 const [LAST_GATE, OLD_GATE] = ["'NodeTerminationEvictionLiveMigration'", "EvictionRequests"];
 
-/** Applies what 0.3 installed of a part that this version does not have: its role, and its gate, which an editor has switched on. */
+/** Applies the role and the feature gate of a part that only release 0.3 has. The gate is on. */
 async function applyOld(): Promise<void> {
   const { client } = sandbox;
   const [kind] = manifestsIn("kubernetes/crds/lifeboatconfigurations.yaml");

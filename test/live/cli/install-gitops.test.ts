@@ -1,4 +1,4 @@
-/** `lifeboat install --export` for GitOps: no secret in it, nothing that the server changes afterwards, and Lifeboat works with it. */
+/** Tests `lifeboat install --export` for GitOps: the export has no secret, and Lifeboat changes none of its objects. */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -100,14 +100,14 @@ test("with cert-manager, the webhooks have its annotation instead of a caBundle"
   }
 });
 
-/** Without what the API server writes. */
+/** Returns an object without the fields that the API server writes. */
 function contentOf(body: unknown): unknown {
   const { metadata, status: _, ...rest } = Manifest.parse(body);
   const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
   return { ...rest, metadata: meta };
 }
 
-/** As `kubectl diff --server-side`, or Argo CD: the objects that an apply of the manifests would change. */
+/** Returns the objects that an apply of the manifests would change, as `kubectl diff --server-side` and Argo CD do. */
 async function diffOf(manifests: readonly Manifest[], client: KubeClient): Promise<readonly string[]> {
   const changed: string[] = [];
   for (const manifest of manifests) {
@@ -177,7 +177,7 @@ test.runIf(isInstalled)(
       "  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles belong together",
     );
 
-    // Nothing of it has changed after each replica's full scan, which writes what it has found, and after an evacuation.
+    // A full scan of each replica writes its findings, and then a VM is evacuated. Neither changes an exported object.
     for (const { metadata } of (await client.list(pods, SERVER.namespace)).items) {
       const url = `https://127.0.0.1:${sandbox.processes.portOf(metadata.uid, 8443)}/clusters/local/reconcile`;
       const headers = { authorization: `Bearer ${TOKEN}` };

@@ -40,7 +40,7 @@ const List = z.object({
 
 const get = async (path: string) => (await sandbox.client.raw({ method: "GET", path })).body;
 
-/** Every object of the cluster, but Events, and what the machines of the nodes write by themselves. */
+/** Lists every object of the cluster, except Events. */
 async function everything(): Promise<readonly string[]> {
   const groups = Group.parse(await get("/apis")).groups.map((one) => `/apis/${one.preferredVersion.groupVersion}`);
   const found: string[] = [];

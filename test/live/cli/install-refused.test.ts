@@ -1,4 +1,4 @@
-/** `lifeboat install` where something is missing, or another form is there. */
+/** Tests `lifeboat install` without a precondition, and beside an installation of the other form. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { manifestsIn, nameOf } from "../../../infra/cli/install/manifests.ts";
@@ -7,7 +7,7 @@ import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { type InstallStage, startInstallStage, untilFilled } from "./install-stage.ts";
 
 let stage: InstallStage;
-/** One cluster for the tests of a group. */
+/** Starts one cluster for the tests of a group. */
 function useCluster(): void {
   beforeAll(async () => void (stage = await startInstallStage()));
   afterAll(() => stage.stop());

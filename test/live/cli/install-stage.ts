@@ -26,9 +26,9 @@ export interface InstallStage {
   worker: RunningWorker;
   readonly entryFile: string;
   readEntry(): Promise<Entry>;
-  /** As `wrangler secret put`: the Worker starts anew with it. */
+  /** Restarts the Worker with the entry, as `wrangler secret put` does. */
   giveEntry(): Promise<void>;
-  /** Installs the Worker's form, and gives the Worker the entry as soon as the command waits for it. */
+  /** Installs the Worker's form. Gives the Worker its entry when the command waits for the entry. */
   install(flags?: string, tweak?: Partial<Person>): Promise<Said>;
   call(line: string, tweak?: Partial<Person>): Promise<Said>;
   /** Returns the API server's status code for a token. */
@@ -36,7 +36,7 @@ export interface InstallStage {
   stop(): Promise<void>;
 }
 
-/** On the control plane that the environment chooses, with a VM on its first node. */
+/** Starts a cluster on the control plane that the environment chooses, with a VM on the first node. */
 export async function startInstallStage(options: SandboxOptions = {}): Promise<InstallStage> {
   const sandbox = await startSandboxAsChosen({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...options });
   const { client, authority, kubeconfig } = sandbox;
@@ -92,7 +92,7 @@ export function kustomized(): readonly Manifest[] {
   return z.array(Manifest).parse(build(fileURLToPath(new URL("../../../infra/kubernetes", import.meta.url))));
 }
 
-/** The command's time passes at once, the token controller's does not. */
+/** Waits until each Secret has its token. The command's waits take no time, but the token controller needs real time. */
 export async function untilFilled({ client }: Sandbox): Promise<void> {
   const isFilled = async () => (await client.list(secrets)).items.every(({ data }) => data?.["token"] !== undefined);
   await expect.poll(isFilled, { timeout: 10_000 }).toBe(true);

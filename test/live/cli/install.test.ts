@@ -19,7 +19,7 @@ const CONFIGURATIONS: Resource = {
 };
 
 let stage: InstallStage;
-/** One cluster for the tests of a group. */
+/** Starts one cluster for the tests of a group. */
 function useCluster(): void {
   beforeAll(async () => void (stage = await startInstallStage()));
   afterAll(() => stage.stop());
@@ -55,7 +55,7 @@ describe("given a cluster without Lifeboat", () => {
       last,
     ]);
     expect((await stat(stage.entryFile)).mode & 0o777).toBe(0o600);
-    // Its full scan has seen the webhooks: they are not missing, and make budgets unnecessary.
+    // The Worker's full scan has found the webhooks, so the scan creates no budgets.
     const { status } = Conditions.parse(await client.get(CONFIGURATIONS, { name: "lifeboat" }));
     expect(status.conditions).toContainEqual({ type: "WebhookCalled", reason: "NotObserved" });
     expect((await client.list(podDisruptionBudgets)).items).toEqual([]);

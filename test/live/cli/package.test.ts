@@ -1,4 +1,4 @@
-/** The command as it is published: what `npm pack` makes, run in an empty folder by the Nodes of this machine, 20 and later. */
+/** Tests the published command: the package of `npm pack` runs in an empty folder, on this machine's Node (20 or later). */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { type Stage, startStage } from "../stage.ts";
 import { createVm } from "../vm.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-/** The Node on which the package is installed: not the one among the dependencies. CI has 20, 22 and 24 here. */
+/** The folders of the machine's Node, without the Node among the dependencies. CI runs Node 20, 22 and 24. */
 const FOLDERS = (process.env["PATH"] ?? "").split(delimiter);
 const MACHINE = FOLDERS.filter((folder) => !folder.includes("node_modules") && existsSync(join(folder, "npx")));
 
@@ -67,7 +67,7 @@ test("npm installs only the package, and runs no script of it", async () => {
     .parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
   expect(dependencies).toBeUndefined();
   expect(Object.keys(scripts).filter((name) => /^(pre|post)?(install|prepare)$/.test(name))).toEqual([]);
-  // A shell keeps the Node that it has found: after the installation of another Node a script needs a new shell.
+  // A shell remembers the path of Node, so a script that installs another Node must not call `node` in the same shell.
   expect(Object.entries(scripts).filter(([, script]) => /install\.mjs.*node /.test(script))).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** The Worker's token of a cluster: revoked, it stays revoked; rotated, nothing is interrupted, and the old one opens nothing any more. */
+/** Tests that a revoked token of the Worker stays revoked, and that a rotation interrupts nothing and ends the old token. */
 import { rm, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { applyManifests, secrets } from "../../../infra/sandbox/index.ts";

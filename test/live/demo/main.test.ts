@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("../../../infra/lab/demo/main.ts", import.meta.url));
 
-/** As `npm start` does, without a terminal, on a machine without kubectl. */
+/** Runs `npm start` without a terminal, on a machine without kubectl. */
 async function start(...args: readonly string[]) {
   const env = { ...process.env, PATH: "/nonexistent" };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });

@@ -17,7 +17,6 @@ type Name = (typeof NAMES)[number];
 
 let clusters: Record<Name, Sandbox>;
 let worker: RunningWorker;
-/** Tokens of the service accounts. */
 const tokens: Partial<Record<Name, string>> = {};
 const logged: string[] = [];
 const onLog = (line: string) => logged.push(line);

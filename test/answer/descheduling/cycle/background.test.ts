@@ -1,6 +1,6 @@
 /**
- * Evictions in background of pods that are not VMs, as KEP-1397 describes them: over several cycles, which know only
- * the cluster's state.
+ * Tests evictions in background (KEP-1397) of pods that are not VMs, over several cycles. Each cycle knows only the
+ * cluster's state.
  */
 import { describe, expect, test } from "vitest";
 import { at } from "../../../support/fixtures.ts";

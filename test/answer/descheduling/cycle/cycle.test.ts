@@ -1,6 +1,6 @@
 /**
- * Descheduling cycles over a fake cluster: which pods they request, which not, and how they end. VMs are requested by
- * an Evacuation.
+ * Tests which pods a descheduling cycle requests or skips, and how the cycle ends. A cycle requests a VM by an
+ * Evacuation.
  */
 import { describe, expect, test } from "vitest";
 import { type Before, failing, type FakeCluster, UNREACHABLE } from "../../../support/cluster.ts";

@@ -70,7 +70,6 @@ export function podsOf(fake: FakeCluster): readonly ScheduledPod[] {
   return fake.api.objects("pods").map((pod) => scheduledPodSchema().parse(pod));
 }
 
-/** Sets the pod's annotations. */
 export function annotated(fake: FakeCluster, name: string, annotations: ScheduledPod["annotations"]): void {
   const pod = podsOf(fake).find((one) => one.name === name);
   if (pod !== undefined) fake.pods.put({ ...pod, annotations });
@@ -83,7 +82,7 @@ export function leaseOf(fake: FakeCluster): LeaseFacts {
   return found ? Lease.parse(found) : {};
 }
 
-/** Lets another cycle hold the Lease since then. */
+/** Lets another cycle hold the Lease since `acquireTime`. */
 export function holdLease(fake: FakeCluster, acquireTime: string, leaseDurationSeconds: number): void {
   const spec = { holderIdentity: "lifeboat", acquireTime, leaseDurationSeconds };
   fake.api.put("leases", { metadata: { ...LEASE, uid: "lease", resourceVersion: "1" }, spec });
@@ -104,7 +103,7 @@ export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
   return podsOf(fake).filter((pod) => !isFinal(pod) && evacuationsOf(fake, pod.uid).some(isActive));
 }
 
-/** Runs before the nth such request. */
+/** Runs `happens` before the nth request that matches `requests`. */
 export function nth(n: number, requests: RegExp, happens: Before): Before {
   let count = 0;
   return (request) => {

@@ -15,7 +15,7 @@ test.each<[acquiredAt: string | undefined, interval: number, due: boolean]>([
   [time(-60),  60, true ],
   [time(-59),  60, false],
   [time(-999),  0, false],
-  // A clock that is ahead, and a wrong clock.
+  // A clock that is ahead, and an invalid time.
   [time(30),   60, false],
   ["never",    60, true ],
 ])("after a cycle at %s with an interval of %s s, the next is due: %s", (acquiredAt, interval, due) => {

@@ -41,7 +41,7 @@ const anyVmi = fc.record({
   isThere: oneOf(true, false),
 });
 
-/** Marked and no longer migratable: a combination that is too rare by chance. */
+/** A marked VMI that can no longer migrate: random values combine both too rarely. */
 const stuckVmi = fc.constant({
   strategy: "LiveMigrateIfPossible",
   migratable: false,
@@ -123,14 +123,14 @@ const VERBS: Readonly<Record<string, string>> = {
   "update virtualmachineinstances/evacuate/cancel": "Unmark",
 };
 
-/** Records each request before the ruling is logged, except reads and Events. */
+/** Records the changes of the cluster until the decision is logged. Events do not count. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const app = openApp(fake, (request) => {
-    // The creation of a budget reads it first, and no decision reads one.
+    // The read before the creation of a budget stands for the creation, because no decision reads a budget.
     if (request === "create poddisruptionbudgets") return;
-    // The name of the user, which differs.
+    // The patch records the user's name, and an explanation has another user than the eviction.
     if (request === "patch evacuations/status") return;
     const isAction = request === "get poddisruptionbudgets" || !READ.test(request);
     if (isAction && !isRuled()) written.push(VERBS[request] ?? request);

@@ -85,7 +85,7 @@ interface Isolate {
   readonly requests: number;
 }
 
-/** Up to four, some of which are killed, beside tasks that are not. */
+/** Draws one to four isolates that may be killed, and adds an isolate for each task of `beside`. */
 export function some(task: fc.Arbitrary<Task>, ...beside: readonly Task[]): fc.Arbitrary<readonly Isolate[]> {
   const requests = fc.option(fc.nat(12), { nil: Infinity });
   const mortal = fc.array(fc.record({ task, requests }), { minLength: 1, maxLength: 4 });

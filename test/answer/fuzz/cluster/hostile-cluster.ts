@@ -30,14 +30,14 @@ export interface Asked {
 export const hostility = fc.record({
   cluster,
   behaviour,
-  /** The delay of every answer. The clock ends work that follows an answer, so a slow cluster makes the run quick. */
+  /** The delay of every answer. A slow cluster shortens a run: Lifeboat sends fewer requests until a deadline ends its work. */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
   /** One in this many texts of its objects ends with markup. */
   markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
 
-/** `never`: the result of a request that is never answered; absent: its deadline ends it. */
+/** `never`: the result of a request that gets no answer. Without `never`, the deadline ends the request. */
 export interface HostileClock extends Pick<VirtualClock, "sleep"> {
   readonly never?: () => Promise<never>;
 }
@@ -55,7 +55,7 @@ const PARTIES: Parties = {
 
 export class HostileCluster {
   readonly asked: Asked[] = [];
-  /** Faults in Lifeboat's own requests to it. */
+  /** Faults in Lifeboat's requests to the cluster. */
   readonly problems: string[] = [];
   readonly #api = new FakeApi(PARTIES);
   readonly #hostility: Hostility;

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { startHttpServer, type StubServer } from "../../../support/stub-server.ts";
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
 
-/** By the real clock every answer is quick: a slow one takes a moment, and a missing one hangs up. */
+/** Shortens delays, because the real clock runs. A slow answer takes 20 ms, and a missing answer hangs up at once. */
 const SLOW_MS = 20;
 export const quickly: HostileClock = {
   sleep: (ms) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)),

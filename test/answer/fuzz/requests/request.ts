@@ -54,7 +54,7 @@ export function platformRequest(request: FuzzedRequest): Request {
 
 const LONGEST_SHOWN = 4000;
 
-/** A copy of the body, to be sent again. */
+/** Returns the request as text, for a person who sends it again. */
 export function shown({ method, path, headers, body }: FuzzedRequest): string {
   const text = typeof body === "string" ? body : body && `base64:${Buffer.from(body).toString("base64")}`;
   const lines = [`${method} ${path}`, ...headers.map((header) => header.join(": ")), "", text ?? ""];

@@ -16,7 +16,7 @@ import { authorization, type Caller, contentType, signing } from "./credentials.
 import { pageRequest } from "./pages.ts";
 import type { FuzzedRequest, Header } from "./request.ts";
 
-/** By the sender's clock. */
+/** Builds the request at the time of the sender's clock. */
 export type Make = (now: Date) => FuzzedRequest;
 type Body = FuzzedRequest["body"] & {};
 
@@ -79,7 +79,7 @@ const batch = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** Lengths that are announced and wrong. */
+/** Draws a header with a wrong content length, in a few cases. */
 const oddLength = usually(
   fc.constant<readonly Header[]>([]),
   fc.constantFrom("0", "99999999999", "-1", "NaN").map((length): readonly Header[] => [["content-length", length]]),

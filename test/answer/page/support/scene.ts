@@ -12,11 +12,11 @@ export interface Scene {
   readonly evacuations?: readonly EvacuationFacts[];
   readonly migrations?: readonly MigrationFacts[];
   readonly cordoned?: boolean;
-  /** Changes of the node; by default the node and another one are ready. */
+  /** Changes of node01. By default, node01 and node02 are ready. */
   readonly its?: Partial<NodeFacts>;
-  /** `kernel`, with the defaults of its definition. */
+  /** The NodeEvacuation `kernel`. Absent fields have the defaults of the kind's definition. */
   readonly nodeEvacuation?: Maintained;
-  /** `weekend`, with the defaults of its definition. */
+  /** The RollingMaintenance `weekend`. */
   readonly rolling?: Pick<Maintained, "spec" | "status">;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
   /** Conditions of the LifeboatConfiguration that differ from the good ones. */
@@ -24,7 +24,7 @@ export interface Scene {
 }
 
 interface Maintained {
-  /** It belongs to `weekend`. */
+  /** The NodeEvacuation belongs to the RollingMaintenance `weekend`. */
   readonly isPart?: true;
   readonly spec?: object;
   readonly virtualMachines?: object;
@@ -84,7 +84,7 @@ function rollingMaintenance({ spec, status = {} }: Maintained): JsonObject {
   return object({ metadata, spec: { nodes: { names: [NODE, "node02"] }, ...spec }, status });
 }
 
-/** The nodes of a fake cluster have room for pods, and no other details. */
+/** A pod without requests: the nodes of a fake cluster have room for pods, and no CPU or memory. */
 export const ASKS_NOTHING = { requests: {} };
 
 export function clusterOf(scene: Scene): FakeCluster {

@@ -25,7 +25,6 @@ export interface PageVisitor extends Pick<App, "pass" | "log" | "now" | "settle"
     form: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<PageAnswer>;
-  /** The cookie that the browser keeps. */
   cookie: string | undefined;
 }
 
