@@ -46,7 +46,7 @@ const AGES: readonly (readonly [string, Age])[] = [
   ["old for Evacuations only",         only("evacuations")],
   ["old for migrations only",          only("virtualmachineinstancemigrations")],
   ["current for VMIs only",            only("pods", "nodes", "evacuations", "virtualmachineinstancemigrations")],
-  ...Array.from({ length: DRAWN }, (_, i) => [`they jump, to and fro: ${i + 1}`, drawn(i + 1)] as const),
+  ...Array.from({ length: DRAWN }, (_, i) => [`of random ages, no. ${i + 1}`, drawn(i + 1)] as const),
 ];
 
 const watching =

@@ -168,7 +168,7 @@ describe("after the upgrade", () => {
   });
 });
 
-test("back to 0.3: its kinds keep every object and its phase, and take what 0.3 writes; forward again, all is as it was", async () => {
+test("a downgrade to 0.3 keeps every object and phase and accepts the writes of 0.3, and a new upgrade changes no phase", async () => {
   await stage.stopWorker();
   const seen = async () => {
     const all = [...(await stage.client.list(evacuations)).items, ...(await stage.client.list(nodeEvacuations)).items];

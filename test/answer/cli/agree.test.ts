@@ -82,7 +82,7 @@ test.each(["explain node node02", "doctor", "plan", "status", "drain node02 --dr
   async (line) => expect((await call(line, { terminal: true })).where).toBeUndefined(),
 );
 
-test("resume of a node whose RollingMaintenance is paused names what to resume, and changes nothing", async () => {
+test("resume of a node whose RollingMaintenance is paused names the RollingMaintenance, and changes nothing", async () => {
   const spec = { nodes: { names: ["node02"] }, progress: "Paused" };
   const { metadata } = await cluster.client.create(rollingMaintenances, { metadata: { name: "weekend" }, spec });
   const owner = { apiVersion: "lifeboat.dev/v1alpha1", kind: "RollingMaintenance", name: "weekend", uid: metadata.uid };
@@ -98,7 +98,7 @@ test("resume of a node whose RollingMaintenance is paused names what to resume, 
   expect((await call("resume node02 rollm/weekend --yes")).code).toBe(0);
 });
 
-test("maintenance that Lifeboat has not read has no success to report, and status says that it is paused", async () => {
+test("before Lifeboat reads a maintenance, report exits with 3, and status shows that the maintenance is paused", async () => {
   const spec = { nodes: { names: ["node03"] } };
   await cluster.client.create(rollingMaintenances, { metadata: { name: "unread" }, spec });
   const report = await call("report rollm/unread");

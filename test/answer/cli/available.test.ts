@@ -41,7 +41,7 @@ test.each<readonly [string, string | undefined, ServerPodFacts | undefined, stri
   ["a crash",               undefined,                                                               pod({ ...waiting("CrashLoopBackOff", "back-off 10s"), lastState: ended(1, "Error") }), "has ended with code 1 (Error)", "logs lifeboat-server-1 --previous"],
   ["too little memory",     undefined,                                                               pod({ state: ended(137, "OOMKilled") }),              "has ended with code 137 (OOMKilled)",                  "logs lifeboat-server-1 --previous"],
   ["no answer yet",         undefined,                                                               pod({}),                                              "pod lifeboat-server-1 is not ready",                   "logs"],
-])("%s", (...[, message, found, what, fix]) => {
+])("given %s, the message says what is wrong and how to fix it", (...[, message, found, what, fix]) => {
   expect(troublesOf(deployment(message), found === undefined ? [] : [found])).toEqual([
     { what: expect.stringContaining(what), fix: expect.stringContaining(fix) },
   ]);

@@ -21,7 +21,7 @@ test.each(["", "help", "--help", "-h"])("lifeboat %s lists every command and the
 });
 
 test.each([...COMMANDS.split(" "), "pause", "resume", "completion"])(
-  "lifeboat %s --help has no command help: the option is enough",
+  "the help of lifeboat %s lists the option --help, and no command help",
   async (command) => {
     const { host, out } = machineOf({});
     expect(await run([command, "--help"], host)).toBe(0);
@@ -50,7 +50,7 @@ test.each([
   ["install --worker https://a --image b",    "option '--image <image>' cannot be used with option '--worker <url>'"],
   ["install --in-cluster --entry a.json",     "--entry: expected --worker URL, too"],
   ["install --with guards",                   "option '--with <parts>' argument 'guards' is invalid. Expected one or more of guard, shield, pressure"],
-])("lifeboat %s exits with 2 and prints no output, but %s", async (line, message) => {
+])("lifeboat %s exits with 2, and the only output is the error %s", async (line, message) => {
   const { code, out, err } = await lifeboat(line, person);
   const said = err.join(" ").replaceAll("\n", " ");
   expect({ code, out, said }).toEqual({ code: 2, out: [], said: expect.stringContaining(message) });
@@ -65,7 +65,7 @@ test.each([
   ["status",              ""],
   ["doctor",              ""],
   ["report node-1",       ", markdown"],
-])("lifeboat %s -o takes the forms of every command%s, and says so of another one", async (line, further) => {
+])("lifeboat %s with an unknown output form lists the forms of every command%s", async (line, further) => {
   const { code, out, err } = await lifeboat(`${line} -o xml`, person);
   const said = `error: option '-o, --output <form>' argument 'xml' is invalid. Allowed choices are table, wide, json, yaml${further}.`;
   expect({ code, out, err: err[0] }).toEqual({ code: 2, out: [], err: said });
@@ -76,7 +76,7 @@ test.each([
   ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
   ["no YAML",             "cancel web",                 "{",                     "cannot be read"],
   ["nothing there",       "cancel web",                 kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
-])("a kubeconfig with %s: exit code 1, and a remedy", async (_, line, kubeconfig, message) => {
+])("given a kubeconfig with %s, the command exits with 1 and names the problem", async (_, line, kubeconfig, message) => {
   const { code, out, err } = await lifeboat(line, { kubeconfig });
   expect({ code, out, said: err.join("\n") }).toEqual({ code: 1, out: [], said: expect.stringContaining(message) });
 });
@@ -155,7 +155,7 @@ test("every argument of every command is tested", () => {
 });
 
 test.each(PLACES.map((place) => [place.join(" "), place] as const))(
-  "lifeboat %s prints one line with the expected value",
+  "given any word for ODD, lifeboat %s prints one line without a stack trace",
   async (_, place) => {
     for (const odd of ODD) {
       const { host, out, err } = machineOf({});
@@ -173,7 +173,7 @@ test.each(PLACES.map((place) => [place.join(" "), place] as const))(
   },
 );
 
-test("a defect of Lifeboat is one line, too", async () => {
+test("a defect of Lifeboat is reported in one line", async () => {
   const { host, err } = machineOf({});
   const broken = {
     ...host,

@@ -11,16 +11,16 @@ test.each([
   ["lines",                        { message: "a\nb" },              { message: "a\nb" }],
   ["what turns the rest",          { message: "a\u202Eb\u2066c" },   { message: "a\u{FFFD}b\u{FFFD}c" }],
   ["text that looks like one",     { "\\u001b": "\\\\u001b\\r\"é" }, { "\\u001b": "\\\\u001b\\r\"é" }],
-])("%s in an answer", (_, said, read) => expect(JSON.parse(withoutControls(JSON.stringify(said)))).toEqual(read));
+])("given %s in an answer, no control sequence reaches the terminal", (_, said, read) => expect(JSON.parse(withoutControls(JSON.stringify(said)))).toEqual(read));
 
-test("what a cluster says forges no row of a table", () => {
+test("text of a cluster forges no row of a table", () => {
   const lines: string[] = [];
   const stream = { write: (text: string) => lines.push(text) };
   printTable(["VM", "MESSAGE"], [["web", "jane\nbank-vm   Moved\u202Egnp.exe"]], stream);
   expect(lines).toEqual(["VM    MESSAGE\n", "web   jane bank-vm   Moved\u{FFFD}gnp.exe\n"]);
 });
 
-test("a kubeconfig that is no YAML is not quoted", async () => {
+test("the error about a kubeconfig that is no YAML does not quote the file", async () => {
   const kubeconfig = '{"a\\piVersion": "v1", "users": [{"name": "me", "user": {"token": "my-token"}}]}';
   const { code, err } = await lifeboat("cancel vm/web", { kubeconfig });
   expect(code).toBe(1);

@@ -86,7 +86,7 @@ const RENEWED = [
 ] as const;
 
 test.each(RENEWED)(
-  "given that %s, an installation renews it, trusts both certificates meanwhile, and keeps path and token",
+  "given that %s, an installation renews the certificate, trusts both certificates meanwhile, and keeps path and token",
   async (_, later, change) => {
     const { end: before } = await install();
     await change();
@@ -112,7 +112,7 @@ test.each(RENEWED)(
   },
 );
 
-test("an installation takes over one of 0.3, whose server wrote path and caBundle and was renewing", async () => {
+test("an installation takes over path and token of release 0.3, whose server was renewing the certificate", async () => {
   const old = await makeCertificate(HOST, {
     notBefore: new Date(Date.now() - 60 * DAY),
     notAfter: new Date(Date.now() + 30 * DAY),
@@ -171,14 +171,14 @@ test("a placeholder in the path is no token, and a token that does not fit into 
   await expect(install()).rejects.toThrow('expected a webhookToken of lowercase letters, digits, "-" and "."');
 });
 
-test("two installations at a time create one certificate", async () => {
+test("two installations at the same time create one certificate", async () => {
   await Promise.all([install(), install()]);
   const { certificate, webhookToken, paths, caBundles } = await readState();
   expect(caBundles.map((one) => trustIn(one, certificate).trusted)).toEqual([true, true]);
   expect(paths.map((path) => path.split("/").at(-1))).toEqual([webhookToken, webhookToken]);
 });
 
-test("an installation finishes the renewal of an interrupted one", async () => {
+test("an installation finishes the renewal that an interrupted installation began", async () => {
   const now = new Date(Date.now() + 3300 * DAY);
   const { end: before } = await install();
   await expect(install({ now, meanwhile: interrupt })).rejects.toThrow("interrupted");

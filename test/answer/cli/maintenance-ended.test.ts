@@ -48,11 +48,11 @@ async function create(): Promise<void> {
   await client.patch(rollingMaintenances, { name: "kernel" }, { type: "merge", body: { status: ofAll } }, as);
 }
 
-test("status without names leaves them out", async () => {
+test("status without names omits ended maintenance", async () => {
   expect(await run("status")).toMatchObject({ code: 0, out: ["no maintenance is scheduled or in progress"] });
 });
 
-test("status with names: the end, the time since then, and no blocker of before", async () => {
+test("status with names shows the end, the time since then, and no earlier blocker", async () => {
   const { code, out, err } = await run("status rollm/kernel nodeevacuation/node-1-kernel");
   expect([code, err]).toEqual([0, []]);
   expect(out).toEqual([
@@ -62,7 +62,7 @@ test("status with names: the end, the time since then, and no blocker of before"
   ]);
 });
 
-test("report: counts all VMs, names each guest that ended, and exits with 3", async () => {
+test("report counts all VMs, names each guest that ended, and exits with 3", async () => {
   const { code, out } = await run("report rollm/kernel");
   const row = /^node-1 +Returned .* 620 +2 Restarted, 498 Moved, 120 not listed \(of all VMs, 618 moved\)/;
   expect([code, out.filter((line) => row.test(line)).length]).toEqual([3, 1]);

@@ -17,7 +17,7 @@ test.each([
   [WORKER,  "guard",       403, /^$/],
   [WORKER,  "maintenance", 404, /^$/],
   [CLUSTER, "guard",       404, /^$/],
-])("%o with %s, and %i for the relay", async (home, wanted, code, advice) => {
+])("given %o, the part %s and the answer %i about the relay, the advice is printed or not", async (home, wanted, code, advice) => {
   const parts = PARTS.filter(({ name }) => name === wanted);
   expect(parts).toHaveLength(1);
   expect(await relayAdvice({ parts, home }, () => Promise.resolve({ code, body: {}, bytes: 2 }))).toMatch(advice);

@@ -36,7 +36,7 @@ test.each([
   ["a second scheduler with its own role", bindings([USER], [SECOND]),                              "preemptions by system:serviceaccount:batch:volcano"],
   ["a group of schedulers", bindings([{ kind: "Group", name: "schedulers" }]),       undefined],
   ["bindings that may not be read", { kind: "Status", message: "forbidden" },         "could not be read"],
-])("%s", async (_, body, said) => {
+])("given %s, the advice names each scheduler that the guard does not know", async (_, body, said) => {
   const advice = await adviseOnSchedulers(async ({ path }) => await Promise.resolve({ code: 200, body: path.endsWith("roles") ? roles : body, bytes: 0 }), ["system:kube-scheduler"]);
   expect(advice).toEqual(said === undefined ? "" : expect.stringContaining(said));
   if (said?.startsWith("preemptions") === true) expect(advice).toContain('"requesters":["system:kube-scheduler","system:serviceaccount:batch:volcano"]');

@@ -35,7 +35,7 @@ test("a missing folder is named", async () => {
   );
 });
 
-test("command, tools and demo write all such files with this function", () => {
+test("command, tools and demo write all files with tokens and keys by this function", () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const files = globSync(["infra/{cli,lab/demo}/**/*.ts", "infra/tools/*.ts"], { cwd: root });
   const writing = files.filter((file) => /writeFile\([^;]*0o600/.test(readFileSync(`${root}${file}`, "utf8")));

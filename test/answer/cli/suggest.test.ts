@@ -16,7 +16,7 @@ test.each([
   ["ledger",     ["web", "mail"],                             []],
   ["node-1",     ["node-1"],                                  []],
   ["",           ["node-1"],                                  []],
-])("%j among %j", (typed, known, suggested) => {
+])("given %j, and the known names %j, the suggestions are %j", (typed, known, suggested) => {
   expect(similar(typed, known)).toEqual(suggested);
 });
 
@@ -36,6 +36,6 @@ test.each([
   [`evacuate leger -n ${NAMESPACE}`, `VM "leger" does not run in namespace "${NAMESPACE}". Did you mean ledger?`],
   ["evacuate ledger",                `VM "ledger" does not run in namespace "default". Did you mean ledger -n ${NAMESPACE}?`],
   ["evacuate web",                   'VM "web" does not run in namespace "default"'],
-])("lifeboat %s", async (line, message) => {
+])("lifeboat %s does not find the name, and suggests a similar name if there is one", async (line, message) => {
   expect(await lifeboat(line, { kubeconfig: cluster.kubeconfig })).toMatchObject({ code: 1, err: [`error: ${message}`] });
 });

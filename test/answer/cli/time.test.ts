@@ -33,7 +33,7 @@ test.each(["24:00", "22:60", "22", "22:00:00", "10pm", "2026-12-05", "2026-12-05
   expect(() => timeOf(typed)).toThrow("Expected 22:00");
 });
 
-test("an end is the next such hour after the start, and both are written in full", () => {
+test("--until is the first such hour after the start, and both times are written in full", () => {
   const times = timesOfOptions({ at: timeOf("22:00"), until: timeOf("20:00") }, NOW);
   expect(timeLines(times, NOW)).toEqual([
     "the drain starts Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h30m",

@@ -11,7 +11,7 @@ function notAsked(): never {
   throw new Error("not asked");
 }
 
-test("a VM that was stopped for a maintenance whose node is still cordoned starts again", async () => {
+test("uninstall starts a VM that was stopped for a maintenance, although the node is still cordoned", async () => {
   const on = stage(STOP);
   await until(on, () => phaseOf(on.fake) === "Evacuated");
   expect(isRunning(on)).toBe(false);

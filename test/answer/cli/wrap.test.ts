@@ -16,7 +16,7 @@ test.each([
   ["a row of a table", "shop        ledger   Blocked            NotMigratable",          "shop        ledger   Blocked            NotMigratable"],
   ["a command",        "    kubectl -n kubevirt patch kubevirt kubevirt --type merge",  "    kubectl -n kubevirt patch kubevirt kubevirt --type merge"],
   ["a long word",      "https://lifeboat.example.workers.dev/clusters/production",      "https://lifeboat.example.workers.dev/clusters/production"],
-])("%s", (_, text, shown) => {
+])("%s is broken between words, or not at all", (_, text, shown) => {
   expect(wrapped(text, 40)).toBe(shown);
 });
 

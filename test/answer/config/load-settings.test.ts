@@ -79,7 +79,7 @@ test.each([
   ["the KubeVirt CR",                     /^list kubevirts/,                       { clusterStrategy: "LiveMigrate" }],
   ["the LifeboatConfiguration",           /^get lifeboatconfigurations$/,          { featureGates: ["PreemptionEvictionLiveMigration"] }],
   ["the ValidatingWebhookConfigurations", /^get validatingwebhookconfigurations$/, { evictionsCovered: true }],
-])("while %s cannot be read, the settings are unknown at first, and later the last ones", async (_, reads, seen) => {
+])("while %s cannot be read, a first load fails, and a later load returns the last settings", async (_, reads, seen) => {
   fake.kubeVirt = KUBEVIRT;
   fake.configure(GUARDED);
   cover();

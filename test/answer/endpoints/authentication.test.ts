@@ -82,6 +82,6 @@ test.each([
   [200, "the next token during a rotation",                   "rotated/admission/evictions/the-next-webhook-token", undefined],
   [200, "the right token for deletions",                      `prod/admission/deletions/${TOKENS.webhookToken}`,    undefined],
   [401, "a wrong token for deletions",                        "prod/admission/deletions/wrong",                     undefined],
-])("%i for an API server that sends its token in the path: %s", async (code, _, path, authorization) => {
+])("the answer is %i to an API server that sends a token in the path: %s", async (code, _, path, authorization) => {
   expect(await ask("POST", path, authorization)).toMatchObject({ code });
 });

@@ -107,7 +107,7 @@ test("the room of a stopped Worker invocation is free after a minute", () => {
   expect(budget.openReview(new Date(NOW.getTime() + 60_000)).take(1)).toBe(true);
 });
 
-test("if reviews together fill the budget, the oldest continues first", () => {
+test("if reviews together fill the memory budget, the oldest review continues first", () => {
   const budget = new MemoryBudget();
   const [first, second] = [budget.openReview(NOW), budget.openReview(NOW)];
   expect([first.take(MOST_BYTES / 2), second.take(MOST_BYTES / 2)]).toEqual([true, true]);

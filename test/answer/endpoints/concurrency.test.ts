@@ -69,7 +69,7 @@ describe("an evacuation in progress", () => {
   // prettier-ignore
   test.each<[string, Task, end: unknown]>([
     ["is withdrawn when its mark is removed, and no stale reconcile marks again", mark(undefined),                     { phase: "Withdrawn", reason: "MarkWithdrawn", attempts: 0 }],
-    ["ends as Moved, and no other one starts",                                    migrate("Succeeded"),                { phase: "Moved", reason: "Moved", attempts: 0 }],
+    ["ends as Moved, and no other evacuation starts",                             migrate("Succeeded"),                { phase: "Moved", reason: "Moved", attempts: 0 }],
     ["counts every failed migration once",                                        migrate("Failed", "Failed", "Failed"), { phase: "BackingOff", reason: "MigrationFailed", attempts: 3 }],
   ])("%s", async (_, task, end) => {
     await always(some(PASSES, task), underWay, async (fake) => {
@@ -79,7 +79,7 @@ describe("an evacuation in progress", () => {
     });
   });
 
-  test("that is requested again while it ends: evacuations of stale reconciles end as Moved, too", async () => {
+  test("that is requested again ends as Moved, and evacuations of stale reconciles also end as Moved", async () => {
     await always(
       some(fc.constantFrom(evict, reconcileOnce, tick, scan), migrate("Succeeded")),
       underWay,
@@ -100,7 +100,7 @@ function guarded(): FakeCluster {
   return fake;
 }
 
-test("every reconcile knows the cause and deadline of a refused disruption, and takes its mark for no other", async () => {
+test("each evacuation of a refused preemption has the cause and the deadline, whichever function starts the evacuation", async () => {
   let started = 0;
   await always(some(fc.constantFrom(preempt, reconcileOnce, tick, scan), preempt), guarded, async (fake) => {
     await settle(fake);

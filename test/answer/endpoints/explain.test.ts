@@ -23,7 +23,7 @@ const Explained = z.object({
   facts: z.object({ vmi: z.optional(z.object({ strategy: z.string() })) }),
 });
 
-test("for any eviction, both predict its answer and its actions, and change nothing", async () => {
+test("for any eviction, explain and preflight predict the answer and the actions, and change nothing", async () => {
   const [seen, outcomes] = [new Set<string>(), new Set<string>()];
   await fc.assert(
     fc.asyncProperty(anyWorld, async (w) => {

@@ -50,7 +50,7 @@ describe("an action on migrations", () => {
     expect(spec).toEqual({ vmiName: "created" });
   });
 
-  test("annotates KubeVirt's migration, and no recreated one of its name", async () => {
+  test("annotates KubeVirt's migration, and no recreated migration of the same name", async () => {
     const migration = await theirs("annotated", labelled("annotated"));
     const annotate = { verb: "AnnotateMigration", migration, cause: "ApiEviction", evacuation: "web-1" } as const;
     expect(await act({ ...annotate, migration: { ...migration, uid: "another" } })).toBe("Conflict");

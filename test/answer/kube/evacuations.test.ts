@@ -88,7 +88,7 @@ describe("the creation of an Evacuation", () => {
     expect([found.spec.vmiName, found.name]).toEqual([newborn().spec.vmiName, expect.stringMatching(/^taken-1-\w+$/)]);
   });
 
-  test("of a mark gets the first requester that joins, and later requesters beside it", async () => {
+  test("for a mark records the first requester that joins, and adds later requesters", async () => {
     const found = await started("found-marked", { requestedBy: "KubeVirt" });
     const named = await createEvacuation(planned("found-marked", { requestedBy: "jane" }), cluster);
     expect(named).toMatchObject({ uid: found.uid, spec: { requestedBy: "jane" } });
@@ -126,7 +126,7 @@ describe("the status of an Evacuation", () => {
     expect(await write(await readEvacuation("over"), status)).toBe("Conflict");
   });
 
-  test("is not written over a newer one, or for a deleted Evacuation", async () => {
+  test("is not written over a newer status, or for a deleted Evacuation", async () => {
     const seen = await started("raced");
     expect(await write(seen, { phase: "Pending" })).toBe("Done");
     expect(await write(seen, { phase: "Migrating" })).toBe("Conflict");
@@ -135,7 +135,7 @@ describe("the status of an Evacuation", () => {
   });
 });
 
-test("a withdrawal changes the intent of an active or ended Evacuation, and of no deleted one", async () => {
+test("a withdrawal changes the intent of an active or ended Evacuation, and not of a deleted Evacuation", async () => {
   const evacuation = await started("cancelled");
   expect([await withdrawEvacuation(evacuation, cluster), await withdrawEvacuation(evacuation, cluster)]).toEqual([
     "Done",

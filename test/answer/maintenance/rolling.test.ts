@@ -135,7 +135,7 @@ test("when a person uncordons a node in progress, no evacuation starts, and the 
   expect(cordoned(fake)).toEqual([]);
 });
 
-test("when the person cordons that node again, it is evacuated, and the next nodes follow", async () => {
+test("when a person cordons the uncordoned node again, the node is evacuated, and the next nodes follow", async () => {
   const stage = await uncordonedEarly();
   stage.fake.nodes.put({ ...inService("node-1"), unschedulable: true });
   await ticks(stage, LONG);
@@ -150,7 +150,7 @@ test("when the person cordons that node again, it is evacuated, and the next nod
 test.each([
   ["Stop", "Stopped", "Expired,Skipped,Skipped"],
   ["Continue", "Completed", "Expired,Returned,Evacuated"],
-])("if the node stays uncordoned, it expires after its time, and %s decides", async (whenNodeFails, phase, phases) => {
+])("an uncordoned node expires after its time, and whenNodeFails %s decides", async (whenNodeFails, phase, phases) => {
   const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
   stage.apps[0]?.pass(120);
   await ticks(stage, LONG);
@@ -176,7 +176,7 @@ test("the RollingMaintenance and its nodes have Events", async () => {
 test.each([
   ["cannot be cordoned", "patch nodes"],
   ["gets no NodeEvacuation", "create nodeevacuations"],
-])("a node that %s before notAfter does not start after it", async (_, failing) => {
+])("a node that %s before notAfter does not start after notAfter", async (_, failing) => {
   const fake = weekend({ schedule: { notAfter: time(120) } });
   const app = openApp(fake, (_url, asked) =>
     asked?.label === failing && app.now() < later(120) ? new Response("{}", { status: 500 }) : undefined,

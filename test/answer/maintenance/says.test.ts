@@ -35,7 +35,7 @@ test("a guest that its eviction shuts down is counted and named", async () => {
   });
 });
 
-test("a guest that its eviction is shutting down when the NodeEvacuation is withdrawn is no VM that stays", async () => {
+test("a guest that is shutting down when the NodeEvacuation is withdrawn has the outcome ShutDown", async () => {
   const none = { name: "none", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const on = { fake: created({}, [none]), app: openApp(created({}, [])), asked: [] };
   on.app = openApp(on.fake);

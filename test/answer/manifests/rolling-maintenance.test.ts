@@ -17,7 +17,7 @@ const NODES = { nodes: { names: ["node-3", "node-1"] } };
 const POOL = { nodes: { matchLabels: { pool: "workers" } } };
 const [EARLY, LATE] = ["2026-11-27T22:00:00Z", "2026-11-28T04:00:00Z"];
 
-test("it needs nodes only", async () => {
+test("a RollingMaintenance needs only nodes", async () => {
   const virtualMachines = {
     order: "ByPriority",
     whenBlocked: "Wait",
@@ -31,7 +31,7 @@ test("it needs nodes only", async () => {
   expect(await stage.create(NODES)).toMatchObject({ answer: [201, ""], spec });
 });
 
-test("the example of WEEKEND.md is taken as it is", async () => {
+test("the API server accepts the example of WEEKEND.md", async () => {
   const text = readFileSync(new URL("../../../infra/kubernetes/WEEKEND.md", import.meta.url), "utf8");
   const [, example = ""] = /```yaml\n(apiVersion[^]*?)```/.exec(text) ?? [];
   const { kind, spec } = z.object({ kind: z.string(), spec: z.looseObject({}) }).parse(load(example));
@@ -52,7 +52,7 @@ test.each<[string, object, string]>([
   ["with no time for a node",    { ...NODES, nodeTimeoutSeconds: 5 },                          "spec.nodeTimeoutSeconds: Invalid value"],
   ["with an unknown word",       { ...NODES, whenNodeFails: "Hope" },                          'Unsupported value: "Hope"'],
   ["with an unknown way",        { ...NODES, template: { startIf: "Maybe" } },                 'Unsupported value: "Maybe"'],
-])("one %s is refused", async (_, spec, words) => {
+])("a RollingMaintenance %s is refused", async (_, spec, words) => {
   expect((await stage.create(spec)).answer).toEqual(refused(422, words));
 });
 
@@ -64,13 +64,13 @@ test.each<[string, object, object, string]>([
   ["progress",     NODES,                              { progress: "Paused" },            ""],
   ["the hours",    NODES,                              { schedule: { notAfter: LATE } },  ""],
   ["the template", NODES,                              { template: { startIf: "WillSucceed" } }, ""],
-])("a change of %s", async (_, from, to, words) => {
+])("a change of %s is allowed or refused", async (_, from, to, words) => {
   expect(await stage.patch(await stage.created(from), { spec: to })).toEqual(refused(words === "" ? 200 : 422, words));
 });
 
 const of = (virtualMachines: object) => ({ template: { virtualMachines } });
 
-describe("nobody gets more by it than they have", () => {
+describe("a RollingMaintenance gives nobody more rights:", () => {
   const RESTART = of({ whenBlocked: "Restart" });
   const AFTER = of({ whenAttemptsFail: "Restart" });
   const STOP = of({ whenBlocked: "ShutDown" });
@@ -90,13 +90,13 @@ describe("nobody gets more by it than they have", () => {
     [["patch", "evict", "stop"],     STOP,     ""],
     [["patch", "evict", "restart"],  RETURN,   "you may not migrate"],
     [["patch", "evict", "migrate"],  RETURN,   ""],
-  ])("who may %j asks for %j: %s", async (rights, spec, refusal) => {
+  ])("a user with the rights %j creates %j: %s", async (rights, spec, refusal) => {
     const asked = "nodes" in spec ? spec : { ...NODES, ...spec };
     const { answer } = await stage.create(asked, await createUser(rights, stage));
     expect(answer).toEqual(refused(refusal === "" ? 201 : 403, refusal));
   });
 
-  test("an update is asked the same; to stop what restarts VMs takes no right to restart them", async () => {
+  test("an update needs the same rights, but a user without the right to restart VMs can pause and withdraw restarts", async () => {
     const name = await stage.created({ ...NODES, ...RESTART });
     const [user, other] = [await createUser(["patch", "evict"], stage), await createUser(["patchOne", "evict"], stage)];
     const change = (spec: object) => stage.patch(name, { spec }, user);
@@ -114,11 +114,11 @@ describe("nobody gets more by it than they have", () => {
 test.each<[string, code: number]>([
   ...["Scheduled", "Running", "Paused", "Blocked"].map((phase): [string, number] => [phase, 403]),
   ...["Completed", "Stopped", "Withdrawn"].map((phase): [string, number] => [phase, 200]),
-])("one in phase %s is deleted, or not: %i", async (phase, code) => {
+])("the deletion of a RollingMaintenance in phase %s is answered %i", async (phase, code) => {
   expect((await stage.remove(await stage.created(NODES, { phase })))[0]).toBe(code);
 });
 
-test("what has ended stays ended", async () => {
+test("an ended RollingMaintenance cannot change its phase", async () => {
   const name = await stage.created(NODES, { phase: "Completed" });
   expect((await stage.patch(`${name}/status`, { status: { phase: "Running" } }))[0]).toBe(422);
 });

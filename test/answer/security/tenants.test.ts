@@ -155,7 +155,7 @@ test("a pod that cannot be parsed hides no other, and makes the verdict of its n
   });
 });
 
-test("a VMI that cannot be understood hides no other one, and its pod does not count as one without a VM", async () => {
+test("a VMI that cannot be parsed hides no other VMI, and its pod does not count as a pod without a VM", async () => {
   const fake = new FakeCluster();
   fake.vmis.put(vmi());
   fake.pods.put(pod());

@@ -105,7 +105,7 @@ describe("the variable CLUSTERS", () => {
     expect(JSON.stringify(found)).not.toContain("secret-5");
   });
 
-  test("may be absent: there are no clusters", () => {
+  test("may be absent, which means no clusters", () => {
     expect(parseClusters(undefined)).toEqual({ ok: true, value: new Map() });
   });
 

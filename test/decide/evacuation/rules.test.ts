@@ -206,7 +206,7 @@ describe("an Evacuation", () => {
     expect(planned(endedEvacuation("Moved"), { vmis: [vmi()] })).toEqual([]);
   });
 
-  test("of one VM has a chain of its own", () => {
+  test("of another VM has a separate chain of actions", () => {
     const db = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db", pod: { uid: "db-pod" } } });
     const vmis = [marked(), marked({ name: "db", uid: "db", activePods: { "db-pod": NODE } })];
     const { chains } = planEvacuations(world({ vmis, evacuations: [newborn(), db] }));

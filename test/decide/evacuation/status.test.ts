@@ -168,7 +168,7 @@ describe("a failed attempt", () => {
     [true, "a new Evacuation", {}],
     [false, "a mark", { evacuations: [young] }],
     [false, "no change", { evacuations: [evacuation({ createdAt: young.createdAt })] }],
-  ])("or another change makes the plan repeat at once: %s after %s", (expected, _, tweak) => {
+  ])("or a new Evacuation makes the plan repeat at once: %s after %s", (expected, _, tweak) => {
     const { chains, again } = planEvacuations(world(tweak));
     expect([again, chains.filter((chain) => chain.length === 0)]).toEqual([expected, []]);
   });

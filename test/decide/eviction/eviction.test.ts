@@ -105,7 +105,7 @@ test.each<[what: string, tweak: Partial<VmiFacts>, decides: boolean]>([
   ["a pinned VM with a mark, being deleted",  { ...PINNED, evacuationNodeName: "node00", deleting: true },           false],
   ["a pinned VM with a mark, ended",          { ...PINNED, evacuationNodeName: "node00", phase: "Failed" },          false],
   ["a pinned VM with a mark and strategy None", { ...PINNED, evacuationNodeName: "node00", evictionStrategy: "None" }, false],
-])("whether migrations of %s decide: $2", (_, tweak, decides) => expect(doMigrationsDecide(vmi(tweak))).toBe(decides));
+])("the answer depends on the migrations of %s: $2", (_, tweak, decides) => expect(doMigrationsDecide(vmi(tweak))).toBe(decides));
 
 const external = { evictionStrategy: "External" };
 const asked = `admin asked to evict pod ${POD_NAME}:`;

@@ -135,7 +135,7 @@ function saying(message: string): string {
   return warnings({ vmi: marked(), evacuations: active({ phase: "BackingOff", message }) })[0] ?? "";
 }
 
-test("a pod that is gone has no warnings of evacuations, though its last one was abandoned", () => {
+test("a pod that is gone has no warnings, although its last evacuation was abandoned", () => {
   const gone = without(eviction({ evacuations: [abandoned] }), "pod");
   expect(warningsOf(gone, decided({ vmi: vmi(PINNED), evacuations: [abandoned] }))).toHaveLength(1);
 });

@@ -39,7 +39,7 @@ test.each<[what: string, recorded: readonly [GuardCause, number, Parameters<type
   ["a taint with an earlier condition",                                        ["NoExecuteTaint", -60],                 target("DeviceTaint", -31),          true],
   ["a taint that ends now, with a condition of a clock that is ahead",         ["NoExecuteTaint", -30],                 target("DeviceTaint", 999),          true],
   ["a node's end, with a later condition",                                     ["NodeTermination", -999],               target("DeviceTaint", -5),           true],
-])("the record of %s", (_, recorded, of, inForce) => {
+])("the record of %s is in force: $3", (_, recorded, of, inForce) => {
   const evacuations = [drained(), disrupted(...recorded)];
   const known = knownDisruptions({ pod: of, vmi: vmi(), evacuations, podUID: POD_UID }, NOW);
   expect(known.map((one) => one.cause)).toEqual(inForce ? [recorded[0]] : []);

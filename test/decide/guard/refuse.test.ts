@@ -87,7 +87,7 @@ describe("the first refusal of a deletion", () => {
   });
 });
 
-test("a virt-handler that needs the room does not matter to the deletion for a device's taint", () => {
+test("a deletion for a device taint is refused, even if a virt-handler needs the room", () => {
   expect(answerTo({ ...askedFor("DeviceTaint"), makesRoomForHandler: true })).toBe("Refuse");
 });
 

@@ -185,7 +185,7 @@ test("VMs that left before they were listed have the names in their Evacuations"
   expect(history.ne.status.virtualMachines).toMatchObject({ total: 4, left: 1, moved: 1, restarted: 1, stopped: 1 });
 });
 
-test("more VMs than can be listed: every guest that ended is named, every VM counted, open or not", () => {
+test("with more VMs than a status can list, every guest that ended is named, and every VM is counted", () => {
   const history = new History();
   const countsNow = () => history.ne.status.virtualMachines;
   for (let i = 0; i < 620; i++) history.arrive(false);

@@ -31,9 +31,9 @@ const LAST_TWO = ["node-2", "node-3"];
 describe.each<[string, ReturnType<typeof tainted>]>([
   ["no node has the taint",     tainted()],
   ["each node has the taint",   tainted(...NODES)],
-])("given that %s", (_, nodes) => {
+])("a RollingMaintenance, given that %s,", (_, nodes) => {
   test.each<[what: string, all: readonly RollingMaintenanceFacts[], expected: readonly string[]]>([
-    ["there is none",                                    [],                                                                                   []],
+    ["it does not exist",                                [],                                                                                   []],
     ["it has not started",                               [rolling({ spec: { steering: "AwayFromPending" } })],                                 []],
     ["it has just started",                              [steering(["Pending", "Pending", "Pending"])],                                        NODES],
     ["the first node is claimed",                        [steering(["Starting", "Pending", "Pending"])],                                       LAST_TWO],
@@ -41,7 +41,7 @@ describe.each<[string, ReturnType<typeof tainted>]>([
     ["the first node is blocked",                        [steering(["Blocked", "Pending", "Pending"], {}, "Blocked")],                         LAST_TWO],
     ["the first node is evacuated",                      [steering(["Evacuated", "Pending", "Pending"])],                                      LAST_TWO],
     ["the first node is schedulable again",              [steering(["Returned", "Starting", "Pending"])],                                      ["node-3"]],
-    ["the last one is being evacuated",                  [steering(["Returned", "Returned", "Evacuating"])],                                   []],
+    ["the last node is being evacuated",                 [steering(["Returned", "Returned", "Evacuating"])],                                   []],
     ["it does not steer",                                [steering(["Evacuating", "Pending", "Pending"], { steering: "None" })],               []],
     ["it is to be paused",                               [steering(["Evacuating", "Pending", "Pending"], { progress: "Paused" })],             []],
     ["it is paused",                                     [steering(["Returned", "Pending", "Pending"], { progress: "Paused" }, "Paused")],     []],
@@ -53,11 +53,11 @@ describe.each<[string, ReturnType<typeof tainted>]>([
     ["its last hour has passed",                         [steering(["Evacuating", "Pending", "Pending"], { schedule: { notAfter: time(0) } })], []],
     ["it was stopped",                                   [steering(["Expired", "Skipped", "Skipped"], {}, "Stopped")],                         []],
     ["it has ended",                                     [steering(["Returned", "Returned", "Returned"], {}, "Completed")],                    []],
-    ["another one awaits the node, too",                 [steering(["Returned"], {}, "Completed"), { ...steering(["Pending"]), uid: "other" }], ["node-1"]],
-  ])("and %s", (_, all, expected) => expect(taintedAfter(nodes, all)).toEqual(expected));
+    ["another RollingMaintenance awaits the node",       [steering(["Returned"], {}, "Completed"), { ...steering(["Pending"]), uid: "other" }], ["node-1"]],
+  ])("if %s, leaves the taint on $2", (_, all, expected) => expect(taintedAfter(nodes, all)).toEqual(expected));
 });
 
-test("what is as it is to be takes no request, and a node that is gone has no taint", () => {
+test("a node with the right taints needs no request, and a node that is gone gets no taint", () => {
   const [first, second] = tainted("node-2");
   const nodes = [first, second].flatMap((one) => one ?? []);
   expect(planSteering(nodes, [steering(["Evacuating", "Pending", "Pending"])], NOW).chains).toEqual([]);

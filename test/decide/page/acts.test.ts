@@ -12,7 +12,7 @@ test.each([
   ["is under way", {},                         ["lifeboat pause rollm/weekend", "lifeboat cancel rollm/weekend"]],
   ["is paused",    { progress: "Paused" },     ["lifeboat resume rollm/weekend", "lifeboat cancel rollm/weekend"]],
   ["is withdrawn", { intent: "Withdrawn" },    []],
-] as const)("of one that %s", (_, spec, commands) => {
+] as const)("the page offers the commands for a RollingMaintenance that %s: $2", (_, spec, commands) => {
   expect(actsOnRolling(rolling({ name: "weekend", spec })).map(({ command }) => command)).toEqual(commands);
 });
 
@@ -23,6 +23,6 @@ test.each([
   ["node02 is being drained", "node02 is being drained."],
   ["spec.progress is Paused", "spec.progress is Paused."],
   ["Done!",                   "Done!"],
-])("%s", (words, said) => {
+])("the message %j becomes the sentence %j", (words, said) => {
   expect(sentence(words)).toBe(said);
 });

@@ -55,7 +55,7 @@ test("a class fails from its last failed attempts until a migration succeeds", (
   expect(evidenceOf(fleet([failed("a", 90), moved])).classes[0]?.proof).toBe("Proven");
 });
 
-test("after a failed search for a place the next VM is the canary, even if only the first was offered", () => {
+test("if a canary finds no node, the next VM of the class is the canary, even without an annotation", () => {
   const f = fleet([unplaced("lent", 30)], [old("lent", { vmi: { isCanary: true } })]);
   expect(proofs(f)[0]?.[3]).toBe("apps/a");
   const all = fleet(

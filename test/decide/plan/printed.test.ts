@@ -44,7 +44,7 @@ test("after a guest has ended, the plan does not promise for later nodes that no
   expect(nodes.map(({ verdict }) => verdict)).toEqual(["WillSucceedWithShutdowns", "WillSucceedWithShutdowns"]);
 });
 
-test("only work for a person has a cross, and the verdict names unproven VMs", () => {
+test("only work for a person has a cross, and the verdict counts unproven VMs", () => {
   const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), vm("a"), ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
   expect(lines.filter((line) => line.startsWith("×"))).toEqual([expect.stringContaining("VM apps/pinned")]);
@@ -62,7 +62,7 @@ test("on a terminal of 80 columns every line fits, and a command to copy stays i
   expect(lines.filter((line) => line.length > 80 && line !== command)).toEqual([]);
 });
 
-test("what the plan says of itself fits 80 columns in a file, too", () => {
+test("the lines about the whole plan fit 80 columns in a file, too", () => {
   const migrations = Array.from({ length: 1000 }, (_, at) => ({
     ...migration({ name: `m${at}`, uid: `m${at}`, vmiName: "a", phase: "Succeeded" }),
     tookSeconds: 20,

@@ -97,7 +97,7 @@ const anyDrain = fc.record({
   vms: fc.array(fc.record({ spec: anySpec, labels: anyLabels }), { minLength: 1, maxLength: 5 }),
 });
 
-test("for any cluster, the scheduler can place each pod where preflight places it, and no pod that it does not place", () => {
+test("for any cluster, the scheduler can place a pod exactly if preflight places the pod, and on the same node", () => {
   const seen = { fits: 0, not: 0 };
   fc.assert(
     fc.property(anyDrain, ({ cluster, vms }) => {

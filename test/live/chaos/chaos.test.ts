@@ -24,7 +24,7 @@ test.each([
     "in the cluster, whose replicas die and lose their Lease",
     ["--seed", "1", "--runs", "1", "--only", "replicasDie", "--only", "leaseLost"],
   ],
-])("%s: nothing is lost, broken or hung", { timeout: 300_000, tags: ["nightly"] }, async (_, args) => {
+])("a run %s loses no VM, and nothing breaks or hangs", { timeout: 300_000, tags: ["nightly"] }, async (_, args) => {
   const { code, output } = await run(...args);
   expect(output.trimEnd()).toMatch(/\nVMs lost: 0$/);
   expect(code, output).toBe(0);

@@ -22,7 +22,7 @@ test.each([
   ["WhenEvacuated", "an empty node no longer counts as unavailable", [], ["b"]],
   ["WhenUncordoned", "an empty node counts as unavailable", [], ["a", "b"]],
   ["WhenUncordoned", "an uncordoned node no longer counts as unavailable", ["uid-a"], ["b"]],
-])("%s: %s", (nextNode, _, back, expected) => {
+])("with nextNode %s, %s", (nextNode, _, back, expected) => {
   const parts = [part("a", "Evacuated"), part("b", "Evacuating"), part("c", "Withdrawn")];
   expect(unavailableOf(rolling(nextNode), parts, new Set(back))).toEqual(expected);
 });

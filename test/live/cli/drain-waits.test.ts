@@ -27,7 +27,7 @@ test("after Ctrl-C a drain continues; pause and resume change it, and the same c
   expect(await on.nodeOf(name)).not.toBe(node);
 });
 
-test("a bare name is a node's, not that of another node's NodeEvacuation", async () => {
+test("a bare name means a node, even if a NodeEvacuation of another node has the same name", async () => {
   const [node, other] = [await on.freshNode(), await on.freshNode()];
   const schedule = { notBefore: new Date(Date.now() + 86_400_000).toISOString() };
   const create = (name: string, nodeName: string) =>
@@ -63,7 +63,7 @@ test("cancel node/NAME keeps VMs that have not moved, and uncordons the node; th
   await on.limitMigrations(5);
 });
 
-test("an API server that does not answer for a while is waited for, with one message", async () => {
+test("a drain waits for an API server that does not answer for a while, and prints one message", async () => {
   const node = await on.freshNode();
   await on.vmOn(node);
   await on.limitMigrations(0);

@@ -86,7 +86,7 @@ describe("given a VM that cannot move", () => {
     expect([await on.isCordoned(node), await on.maintenanceOf(node)]).toEqual([false, []]);
   });
 
-  test("with --yes the others move and the VM is named, exit code 3; when its owner has stopped it, 0", async () => {
+  test("with --yes the other VMs move, and drain names the VM and exits with 3, or with 0 once the owner has stopped the VM", async () => {
     const node = await on.freshNode();
     const [pinned, other] = [await on.pinnedOn(node), await on.vmOn(node)];
     const { code, out, err } = await on.lifeboat(`drain ${node} --yes`);

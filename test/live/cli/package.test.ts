@@ -61,7 +61,7 @@ test("the package is one program, its license and its README", () => {
   expect(files.toSorted()).toEqual([".build/lifeboat.mjs", "LICENSE", "README.md", "package.json"]);
 });
 
-test("npm installs only the package, and runs no script of it", async () => {
+test("npm installs only the package, and runs no script of the package", async () => {
   const { dependencies, scripts } = z
     .looseObject({ scripts: z.record(z.string(), z.string()) })
     .parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
@@ -77,7 +77,7 @@ test("no source of the sandbox, the lab, the tools or the tests is in the progra
   expect(sources.filter((source) => /^(?:infra\/(?:sandbox|lab|tools)|test)\//.test(source))).toEqual([]);
 });
 
-test("npx runs it in an empty folder, from a kubeconfig", async () => {
+test("npx runs the command in an empty folder, with a kubeconfig", async () => {
   const { node } = await createVm(stage, "web");
   const args = ["--yes", `../${basename(tarball)}`, "explain", "node", node, "-o", "json"];
   const { stdout } = await npm(args, join(folder, "empty"), "npx");

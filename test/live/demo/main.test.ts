@@ -31,7 +31,7 @@ test("the maintenance scenario, with Lifeboat as two pods of its cluster, loses 
 });
 
 test(
-  "the plan scenario names before the maintenance what kubectl drain fails at, and its order drains each node",
+  "the plan scenario predicts where kubectl drain fails, and the planned order drains each node",
   AT_NIGHT,
   async () => {
     const { code, lines, stderr } = await start("plan");
