@@ -114,7 +114,7 @@ async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   if (fake.pods.get(POD)?.phase !== "Running") return;
   const isEviction = asks === "evicts";
   const review = isEviction ? evictionOf(POD) : deletionOf(podObject(POD));
-  // KubeVirt's own webhook is asked at the same time.
+  // The API server calls KubeVirt's webhook at the same time.
   if (isEviction) reviewBeside(fake, review);
   const { code, text } = await (isEviction ? app.evict(review) : app.delete(review));
   // If Lifeboat cannot read the facts, the review of a deletion fails, and a policy in the API server holds the deletion.

@@ -1,6 +1,6 @@
 /**
- * Evacuations beside KubeVirt's webhook and controller that do not simply succeed: cancelled, without room, or of a VM
- * that another party moves.
+ * Tests evacuations that do not simply succeed, beside KubeVirt's webhook and controller: the evacuation is cancelled,
+ * there is no room, or another party moves the VM.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import {
@@ -46,7 +46,7 @@ test("a cancelled Evacuation leaves no mark, no pending migration and no Warning
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
 });
 
-test("under the drain taint, KubeVirt does not remove the mark of a cancelled Evacuation, and its condition says so", async () => {
+test("under the drain taint, KubeVirt keeps the mark of a cancelled Evacuation, and the condition Released names the taint", async () => {
   await createNode(stage.client, "drained");
   const vm = await createVm(stage, "drained", { node: "drained" });
   await closeQueue(stage.client);
@@ -151,7 +151,7 @@ test("given no room, no attempt counts as failed, and the VM moves to the node t
 });
 
 test(
-  "given KubeVirt's back-off before the last attempt, the Evacuation says so, and `lifeboat retry` ends the back-off",
+  "given KubeVirt's back-off before the last attempt, the Evacuation names the back-off, and `lifeboat retry` ends the back-off",
   { tags: ["backoff"] },
   async ({ onTestFinished }) => {
     // By this clock, KubeVirt's back-off ends in an hour, however slow the machine is.

@@ -165,7 +165,7 @@ async function migrateAsOwner({ name }: Vm): Promise<void> {
   await stage.client.create(migrations, { metadata, spec: { vmiName: name } });
 }
 
-test("given an External VM that its owner migrates, the caller reads so, and Lifeboat creates no migration", async () => {
+test("given an External VM, the answer names the owner's migration, and Lifeboat creates no migration", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVm(stage, "owned", { evictionStrategy: "External" });
   const answer = async () => (await vm.evict()).message;

@@ -5,8 +5,8 @@ import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/s
 import { startWorker } from "../../infra/lab/stage/worker.ts";
 
 /**
- * Every file of test/live runs against either form, except those in its folder `worker`: `LIFEBOAT_FORM=in-cluster npx
- * vitest run test/live`.
+ * Selects the form. Every file of test/live runs against both forms, except the folder `worker`: `LIFEBOAT_FORM=in-cluster
+ * npx vitest run test/live`.
  */
 export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
 

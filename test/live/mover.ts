@@ -30,7 +30,7 @@ export interface Asked {
 }
 
 export interface Mover {
-  /** Evictions that were more than dry runs. */
+  /** The evictions, except dry runs. */
   readonly asked: Asked[];
   /** Starts to move the pod; does nothing unless a test sets it. */
   starts: (pod: string) => void;

@@ -118,7 +118,7 @@ test(
     expect(status?.message).toContain("nodes evacuated: 9 of 10, failed: 1; r-5 is Expired");
     expect(most).toBe(1);
     expect(await on.isCordoned("r-5")).toBe(false);
-    // Each guest is the same as before.
+    // No guest was restarted.
     expect(await guestsOf(names)).toEqual(guests);
     const { items } = await on.stage.client.list(nodeEvacuations);
     expect(items.filter(({ spec: { nodeName } }) => names.includes(nodeName))).toHaveLength(10);

@@ -1,6 +1,6 @@
 /**
- * The shield after the guard allows a deletion: with it a VM still moves after SIGTERM, without it the guest shuts
- * down.
+ * Tests the shield after the guard allows a deletion. With the shield, a VM still moves after SIGTERM. Without the
+ * shield, the guest shuts down.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -41,7 +41,7 @@ async function preemptAtLast(pod: Pod): Promise<void> {
   expect([200, 429]).toContain((await scheduler.raw({ method: "DELETE", path })).code);
 }
 
-/** Evicts the VM as a drain does; its migration may still wait for its turn. */
+/** Evicts the VM as a drain does. The migration may still wait in KubeVirt's queue. */
 async function beginToMove(vm: Vm): Promise<void> {
   await vm.evict();
   await expect.poll(vm.phases).toEqual(["Migrating"]);
@@ -51,7 +51,7 @@ const refusals = async ({ uid }: Vm) => {
   const fieldSelector = `involvedObject.uid=${uid},reason=SyncFailed`;
   return (await stage.client.list(events, NAMESPACE, { fieldSelector })).items.length;
 };
-/** The preemption's Evacuation is a Duplicate of the drain's. */
+/** Omits the preemption's Evacuation, which is a Duplicate of the drain's Evacuation. */
 const ends = async (vm: Vm) => (await vm.phases()).filter((phase) => phase !== "Duplicate");
 const labelOf = async (vm: Vm) => (await vm.vmi()).metadata.labels?.["lifeboat.dev/shield"];
 const phaseOf = async (vm: Vm) => (await vm.vmi()).status?.phase;
@@ -64,7 +64,7 @@ test("a preempted VM whose migration is still queued at the guard's deadline wai
   await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
   await openQueue(stage.client);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
-  // Reconciling stale facts may start another Evacuation, which ends like the first.
+  // A reconcile of stale facts may start another Evacuation, which ends like the first.
   await expect.poll(async () => new Set(await ends(vm))).toEqual(new Set(["Moved"]));
   await expect.poll(() => labelOf(vm)).toBeUndefined();
 });
@@ -78,6 +78,6 @@ test("when an Evacuation is abandoned after SIGTERM, the shield is removed, and 
   expect(await labelOf(vm)).toBeDefined();
   await expect.poll(() => ends(vm)).toEqual(["Abandoned"]);
   expect((await vm.phases()).length).toBeLessThanOrEqual(2);
-  // With the phase Failed, its launcher would have destroyed the guest.
+  // In the phase Failed, the launcher would have destroyed the guest.
   await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
 });

@@ -1,4 +1,4 @@
-/** An upgrade from 0.3 with objects in every phase that 0.3 knew, and back. In the cluster: LIFEBOAT_FORM=in-cluster. */
+/** Tests an upgrade from 0.3, with objects in every phase of 0.3, and a downgrade. In the cluster: LIFEBOAT_FORM=in-cluster. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyAsCommand } from "../../infra/lab/stage/apply.ts";
 import { evacuations, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 240_000 * PATIENCE);
 afterAll(() => stage.stop());
 
-/** 0.3 knew no RollingMaintenance. */
+/** Installs the kinds of 0.3, which had no RollingMaintenance. */
 async function installKindsOf03(): Promise<void> {
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollingmaintenances.lifeboat.dev";
   await stage.client.raw({ method: "DELETE", path });
@@ -98,7 +98,7 @@ const BY: Readonly<Record<Own, string | undefined>> = {
   Stopped: "ShutDown",
 };
 
-/** A VM that has left the node runs on another one, or is off. */
+/** A VM that has left the node runs on another node, or is off. */
 async function createOwn(nodeEvacuation: { readonly name: string; readonly uid: string }, phase: Own): Promise<void> {
   const name = `${nodeEvacuation.name}-${phase.toLowerCase()}`;
   const vm = { namespace: NAMESPACE, name, node: "node01", evictionStrategy: "LiveMigrate" };

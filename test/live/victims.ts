@@ -102,7 +102,7 @@ export async function start(
   return { stage, clock, hurry: () => hurried?.hurry(), reviews, expect: ofTest };
 }
 
-/** On a real control plane migrations take this long by its own clock. */
+/** Sets the duration of migrations: `seconds` on a real control plane, `simulated` on a simulated control plane. */
 export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
   stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
 
@@ -121,7 +121,7 @@ export async function createVms(
   return names.toSorted();
 }
 
-/** Creates a pod that needs this much of the node. */
+/** Creates a pod of high priority that requests this much memory of the node. */
 export async function preempt(
   { stage }: Scene,
   name: string,
@@ -134,8 +134,8 @@ export async function preempt(
 }
 
 /**
- * Waits for a preemption. If its last victim's pod is gone before its turn, the scheduler retries a pod only when
- * another pod ends. A cluster in use always has such a pod.
+ * Waits until a preempting pod runs. The scheduler may retry the pod only when another pod ends, so the function
+ * creates and deletes pods. In a real cluster, pods end all the time.
  */
 export async function untilPreempted(scene: Scene, name: string): Promise<void> {
   const { client } = scene.stage;
@@ -155,7 +155,7 @@ export const taint = ({ stage }: Scene, taints: readonly object[]) =>
 export const MAINTENANCE = [{ key: "maintenance", effect: "NoExecute" }];
 
 /**
- * Returns pods of the node that the taint manager still tries to delete, because it has not yet noticed that they stay.
+ * Returns the pods that the taint manager still tries to delete, because it has not yet noticed that the taint is gone.
  */
 export async function stillAsked({ stage, reviews }: Scene, since: number): Promise<readonly string[]> {
   const isTold = (pod: string) =>
@@ -179,7 +179,7 @@ export const isRunning = ({ status }: Vmi) => status?.phase === "Running";
 export const isMarked = ({ status }: Vmi) => status?.evacuationNodeName !== undefined;
 export const moved = (scene: Scene) => namesOf(scene, hasSettledAwayFrom(NODE));
 
-/** Evacuations in none of these phases. */
+/** Returns the Evacuations in other phases. */
 export async function evacuationsBut({ stage }: Scene, phases: readonly string[]) {
   const { items } = await stage.client.list(evacuations, NAMESPACE);
   return items.filter(({ status }) => !phases.includes(status?.phase ?? ""));
@@ -194,7 +194,7 @@ function most(all: readonly Review[], ms: number): number {
   return Math.max(...all.map(({ at }) => all.filter((other) => other.at >= at && other.at < at + ms).length));
 }
 
-/** Each requester sends its own requests. */
+/** Expects that each requester retries only as often as the guard asks. */
 export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   for (const [pod, all] of Map.groupBy(reviews, (one) => one.pod)) {
     expect([pod, Math.max(MOST_A_MINUTE * requesters, most(all, 60_000))]).toEqual([pod, MOST_A_MINUTE * requesters]);

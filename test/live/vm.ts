@@ -87,7 +87,7 @@ export async function evict(client: KubeClient, pod: Pod, more: Record<string, u
   return { code, message: messageOf(answer), warnings: [headers["warning"] ?? ""].flat().join(", ") };
 }
 
-/** Returns the message of a Status. An answer that is an object has none. */
+/** Returns the message of a Status, or an empty text for another object. */
 export function messageOf(body: unknown): string {
   return z.object({ message: z.prefault(z.string(), "") }).parse(body).message;
 }
@@ -124,7 +124,7 @@ export async function untilVmi(
   return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until, timeoutMs });
 }
 
-/** Waits until the VM runs on another node without a trace of the evacuation. */
+/** Returns a condition: the VM runs on another node, without a trace of the evacuation. */
 export function hasSettledAwayFrom(node: string) {
   return ({ metadata, status }: Vmi): boolean =>
     status?.phase === "Running" &&

@@ -1,4 +1,4 @@
-/** The command's help, its messages for mistakes, and kubeconfigs that lead nowhere. The command asks no cluster. */
+/** Tests the command's help, the messages for mistakes, and unusable kubeconfigs, without a cluster. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A shell completes commands, options, values, and nodes and VMs of the cluster. The tests ask Bash as a person does. */
+/** A shell completes commands, options, values, and nodes and VMs of the cluster. The tests run real shells. */
 import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

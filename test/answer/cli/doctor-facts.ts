@@ -10,7 +10,7 @@ import { HOST } from "../../../infra/server/names.ts";
 import { ServerSecret } from "../../../infra/server/secret.ts";
 import type { TokenSecret } from "../../../infra/cli/install/token.ts";
 
-/** The result of each read, or the reason why there is none. */
+/** The result of a read, or the reason for a missing result. */
 type Found<T> = { readonly value: T } | { readonly unread: string };
 type Facts = {
   readonly [

@@ -1,4 +1,4 @@
-/** `lifeboat doctor` reads answers that the sandbox never gives: Deployments, refused webhooks, fields of KubeVirt's object. */
+/** Tests how `lifeboat doctor` reads answers that the sandbox never gives: Deployments, refused webhooks, fields of KubeVirt's object. */
 import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../../infra/cli/doctor/eviction.ts";

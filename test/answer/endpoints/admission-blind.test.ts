@@ -1,6 +1,7 @@
 /**
- * Lifeboat cannot read the facts: it answers 429 with the reason if the pod is a live launcher and a retry may help,
- * else 503 without Retry-After. It answers in time, writes nothing, and repeats no text of the other side.
+ * Tests the answers if Lifeboat cannot read the facts. If the pod is a live launcher and a retry may help, the answer is
+ * 429 with the reason. Otherwise, the answer is 503 without Retry-After. Lifeboat answers in time, writes nothing, and
+ * repeats no text of the API server.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -21,7 +22,7 @@ let cluster: FakeCluster | undefined;
 let app: App | undefined;
 afterEach(async () => {
   await app?.settle();
-  // The log never contains a token or text of the other side.
+  // The log never contains a token or text of the API server.
   const log = JSON.stringify(app?.log);
   for (const secret of [...Object.values(TOKENS), stub.SECRET_OF_UPSTREAM]) expect(log).not.toContain(secret);
 });

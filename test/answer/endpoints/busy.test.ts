@@ -11,7 +11,7 @@ import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/tra
 
 const MB = 1024 * 1024;
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
-/** A pod that is not read until the gate opens. */
+/** The API server answers the read of this pod only after the gate opens. */
 const WAITING = { namespace: "apps", name: "waiting" };
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const TRY_AGAIN = "try again: Lifeboat has no memory for another review now: try again";

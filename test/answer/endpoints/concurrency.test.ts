@@ -1,6 +1,6 @@
 /**
- * Many isolates at once over one cluster, whose requests fast-check's scheduler interleaves; any may be killed between
- * two requests. The tests check the invariants of the end. Each run has the same interleavings.
+ * Runs many isolates over one cluster at the same time. fast-check's scheduler interleaves their requests, and an isolate
+ * may be killed between two requests. The tests check invariants at the end. Each run has the same interleavings.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

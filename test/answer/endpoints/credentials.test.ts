@@ -1,4 +1,4 @@
-/** Credentials that end: the reports before and after, and a replacement without a gap. */
+/** Tests the reports before and after the end of a token, and a replacement of the token without a gap. */
 import { beforeEach, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";

@@ -13,7 +13,6 @@ import { node, NOW, owner, pod, vmi } from "../../support/fixtures.ts";
 import { ONLY } from "../../support/launchers.ts";
 
 const BOTH = { EvictionsInBackground: true, DeschedulerSupport: true };
-/** Only the requested features: no budget, no migration. */
 const QUIET = { disruptionBudgets: "Never" };
 const POLICY = { namespace: "lifeboat-system", name: "lifeboat-descheduler" };
 const TAINTS = policyOf("RemovePodsViolatingNodeTaints", {});

@@ -61,7 +61,7 @@ describe("a list", () => {
     await expect((await clusterWith({ "list virtualmachineinstances": json(body) })).list("virtualmachineinstances")).rejects.toThrow("is not the answer of an API server");
   });
 
-  test("omits and reports odd items, and has the others", async () => {
+  test("omits and reports odd items, and has all other items", async () => {
     const cluster = await clusterWith({
       "list virtualmachineinstances": list(named("a"), 7, { metadata: {} }, named("b"), {
         ...named("c"),

@@ -1,4 +1,4 @@
-/** The forecast of a node counts the VMs that leave another node at the same time: all of them, or those that are moving. */
+/** The forecast of a node counts the VMs that leave another node at the same time: all of its VMs, or only the moving VMs. */
 import { expect, test } from "vitest";
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../../support/cluster.ts";

@@ -125,7 +125,7 @@ async function uncordonedEarly(spec: object = {}): Promise<Stage> {
   return stage;
 }
 
-test("when a person uncordons a node in progress, no evacuation starts, and the status says so", async () => {
+test("when a person uncordons a node in progress, no evacuation starts, and the status names the uncordon", async () => {
   const { fake } = await uncordonedEarly();
   const { status } = rollingOf(fake);
   expect([status.phase, ...phasesOf(fake)]).toEqual(["Running", "Paused", "Pending", "Pending"]);

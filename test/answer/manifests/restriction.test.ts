@@ -34,7 +34,7 @@ test("the policies' expressions use only fields that the matched kinds have", as
   }
 });
 
-/** A user's request for a pod with that path and UID. */
+/** Builds a user's request for the pod with this path and UID. */
 type Deed = (path: string, uid: string) => RawRequest;
 
 const patch = (path: string, body: unknown): RawRequest => {

@@ -88,7 +88,7 @@ test("a cluster that does not answer does not prevent a sign-in to another clust
   expect((await visitor.post("/signin", { cluster: "prod", token: RIGHT })).code).toBe(303);
 });
 
-test("a stranger cannot distinguish a cluster from an unknown one", async () => {
+test("a stranger cannot distinguish a known cluster from an unknown cluster", async () => {
   const strange = async (cluster: string) => {
     const visitor = fleet();
     const page = await visitor.get(`/fleet/${cluster}`);

@@ -17,7 +17,7 @@ async function read(answers: Answers = {}) {
   return { facts, requests };
 }
 
-/** The only pod here has no creation time. */
+/** The plan names the only pod, which has no creation time. */
 const ODD = "1 of the pods: Lifeboat cannot parse it";
 
 test("a plan reads one list of each kind, writes nothing, and counts objects that cannot be parsed", async () => {

@@ -131,7 +131,7 @@ test("a refused batch loses only the event that the Worker refuses", async () =>
   expect(Math.max(...sizes.slice(sizes.lastIndexOf(1)))).toBeGreaterThan(50);
 });
 
-test("while the Worker fails on one object, it gets the others, new ones included", async () => {
+test("while the Worker fails on one object, it gets all other objects, new objects included", async () => {
   worker.answer = (events) => answered(events.some(({ id }) => id === "vm-3.1") ? 503 : 204);
   await putMany(150);
   for (let n = 0; n < 100 && outbox.length > 1; n++) await pass(500);

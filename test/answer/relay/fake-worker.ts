@@ -1,4 +1,4 @@
-/** The Worker's endpoint for events as the relay meets it: behind `fetch`, verifying the contract. */
+/** Simulates the Worker's endpoint for events behind `fetch`, and verifies the contract. */
 import { Webhook } from "standardwebhooks";
 import type { FetchUrl } from "../../../infra/relay/send.ts";
 import {
@@ -17,7 +17,7 @@ const webhook = new Webhook(SECRET);
 export type Events = readonly LifeboatEvent[];
 
 export class FakeWorker {
-  /** Every attempt, and what was answered. */
+  /** Every attempted delivery, with the code of the answer. */
   readonly attempts: { readonly events: Events; readonly code: number }[] = [];
   /** Faults in deliveries; none if the relay keeps the contract. */
   readonly problems: string[] = [];

@@ -31,7 +31,7 @@ describe("the outbox", () => {
     expect(outbox.waitingSince()).toEqual(at(1));
   });
 
-  test("keeps a change during a delivery, behind the others", () => {
+  test("keeps a change during a delivery, behind all other events", () => {
     outbox.put(vmiEvent("a", 1), at(1));
     const batch = outbox.first(1, at(0));
     outbox.put(vmiEvent("b", 1), at(2));
@@ -43,7 +43,7 @@ describe("the outbox", () => {
     expect(outbox.waitingSince()).toEqual(at(3));
   });
 
-  test("puts failed events behind the others", () => {
+  test("puts failed events behind all other events", () => {
     for (const name of ["a", "b", "c", "d"]) outbox.put(vmiEvent(name), at(0));
     const batch = outbox.first(3, at(0));
     outbox.settle(batch.slice(1, 2));

@@ -96,8 +96,8 @@ test("a VMI with an owner that does not exist is deleted by garbage collection",
 });
 
 /**
- * Holders that no API server knows: keys to Lifeboat's endpoints, and writers of its objects. Tests elsewhere cover
- * them.
+ * Holders that no API server knows: keys to Lifeboat's endpoints, and writers of Lifeboat's objects. Other tests cover
+ * these holders.
  */
 const ELSEWHERE = /^(`webhookToken`|`operatorToken`|`relaySecret`|write access to|read access to)/;
 

@@ -40,7 +40,7 @@ const write = (data: Readonly<Record<string, string | null>>) =>
   sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data } });
 const base64 = (of: string) => Buffer.from(of).toString("base64");
 
-/** A replica: its settings and its messages. */
+/** Starts a replica, and records its settings and messages. */
 function startKeeping() {
   const clock = createSteppedClock();
   const ending = new AbortController();

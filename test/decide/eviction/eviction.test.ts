@@ -166,7 +166,7 @@ describe.each(["Abandoned", "Withdrawn"] as const)("an eviction after an evacuat
     ["is in progress if another Evacuation is active while the old mark is being removed",             { vmi: marked(), evacuations: [toBeReleased, next] }, IN_PROGRESS],
   ])("%s", (_, tweak, expected) => expect(answerTo({ evacuations: [rested], ...tweak })).toBe(expected));
 
-  test("inherits attempts and back-off if KubeVirt has marked the VM again, and the answer says so", () => {
+  test("inherits attempts and back-off if KubeVirt has marked the VM again, and the answer names the new mark", () => {
     const decision = decided({ vmi: marked(), evacuations: [rested] });
     const inherited = { attempts: 5, notBefore: time(100.2) };
     expect(only("CreateEvacuation", decision.actions)).toMatchObject([{ evacuation: { spec: { inherited } } }]);

@@ -105,7 +105,7 @@ describe("a restart", () => {
     expect(inShort(next)).toBe("Evacuating WithdrawEvacuation");
   });
 
-  test("does not start without room elsewhere, and the blocker says so", () => {
+  test("does not start without room elsewhere, and blocks with the reason NoRestart", () => {
     const next = nextOf({ ...seen(time(-60)), preflight: facts({ ...ROOM.preflight, otherNodes: [] }) });
     expect([inShort(next), next.more?.blockers?.map(({ reason }) => reason)]).toEqual(["Blocked", ["NoRestart"]]);
   });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { planOf } from "../../../shared/plan/plan.ts";
 import { cluster, options, vm } from "../../support/plan/clusters.ts";
 
-test("the planned order has room for each node, if there is such an order", () => {
+test("if an order has room for each node, the planned order has room for each node", () => {
   const f = cluster({ node01: [vm("a", 14)], node02: [vm("b", 6)], node03: [vm("c", 4)] });
   const given = planOf(f, options(f));
   expect(given.nodes[0]).toMatchObject({
@@ -21,7 +21,7 @@ test("the planned order has room for each node, if there is such an order", () =
   expect(given.nodes[0]?.roomAfter).toBe("node02");
 });
 
-test("without such an order, the plan names the nodes in the way and the missing room", () => {
+test("if no order has room for each node, the plan names the nodes in the way and the missing room", () => {
   const f = cluster({ node01: [vm("a", 12)], node02: [vm("b", 12)], node03: [vm("c", 12)] });
   const { stuck, nodes } = planOf(f, options(f, { order: "planned" }));
   expect(stuck).toEqual(["node01", "node02", "node03"]);

@@ -32,7 +32,7 @@ test("a plan with a blocked node names no end, and its guests do not end", () =>
   expect(planOf(f, options(f)).nodes[0]).toMatchObject({ shutdowns: 0, waiting: 1 });
 });
 
-test("the same guest ends on a node that nothing else blocks", () => {
+test("a plan counts the shutdown of a guest on a node that nothing else blocks", () => {
   const f = cluster({ node01: [ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
   expect(lines[0]).toMatch(/^1 node, 1 VM: the plan ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);

@@ -107,7 +107,7 @@ test("a volume of another namespace's claim keeps no VM", () => {
   expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });
 });
 
-test("without another node the pod's message says so", () => {
+test("the message of a pod names the lack of another node", () => {
   const room = { fits: false, message: "there is no other node" };
   expect(preflight(facts({ otherNodes: [] })).pods[0]?.room).toMatchObject(room);
 });

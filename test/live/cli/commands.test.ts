@@ -79,7 +79,7 @@ describe("explain node", () => {
     expect(pods).toContainEqual(expect.objectContaining(blocked));
   });
 
-  test("given a node that does not exist, it says so and exits with 1", async () => {
+  test("given a node that does not exist, names the node and exits with 1", async () => {
     const said = expect.stringContaining('node "nowhere" not found');
     expect(await call("explain node nowhere")).toEqual({ code: 1, out: [], err: [said] });
   });
@@ -139,7 +139,7 @@ describe("plan", () => {
     expect((await stage.client.list(nodeEvacuations)).items).toEqual([]);
   });
 
-  test("given a node that does not exist, it says so and exits with 1", async () => {
+  test("given a node that does not exist, names the node and exits with 1", async () => {
     const { code, out, err } = await call("plan nowhere");
     expect({ code, out, said: err.at(-1) }).toEqual({
       code: 1,
@@ -166,7 +166,7 @@ test("explain pod prints the decision in one line and then the VM's fate, and -o
 });
 
 describe("evacuate, cancel, retry", () => {
-  test("given nothing to cancel, cancel says so and exits with 1", async () => {
+  test("given no evacuation in progress, cancel exits with 1 and names the VM", async () => {
     const said = 'error: no evacuation of VM "web" in namespace "vms" is in progress';
     expect(await call("cancel -y vm/web")).toMatchObject({ code: 1, err: [said] });
   });
@@ -187,7 +187,7 @@ describe("evacuate, cancel, retry", () => {
     expect((await pinned?.vmi())?.status?.evacuationNodeName).toBeUndefined();
   });
 
-  test("given no failed Evacuation, retry names the newest one and exits with 1; given no such VM, it says that", async () => {
+  test("given no failed Evacuation, retry names the newest Evacuation; given an unknown VM, evacuate names the VM", async () => {
     const { code, err } = await call("retry -y web");
     const said =
       /^error: no evacuation of VM "web" in namespace "vms" is BackingOff or Abandoned; its newest Evacuation, web-\S+, is Moved$/;

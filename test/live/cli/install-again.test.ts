@@ -44,7 +44,7 @@ async function gates(): Promise<object> {
     .featureGates;
 }
 
-test("install over 0.3 deletes an obsolete part and its gate, and keeps the others", async () => {
+test("install over 0.3 deletes an obsolete part and its gate, and keeps the other parts", async () => {
   await applyOld();
   const { code, out } = await call("install --yes --with pressure");
   expect({ code, deleted: out.filter((line) => line.includes("deleted")) }).toEqual({ code: 0, deleted: OLD });

@@ -18,7 +18,7 @@ import {
 } from "../../../support/fixtures.ts";
 import { openApp } from "../../../support/app.ts";
 
-/** Each value occurs as often as it is listed, because rare values are not more important. */
+/** Draws the usual value seven times more often than each other value. */
 function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
 }

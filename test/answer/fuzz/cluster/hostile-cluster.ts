@@ -130,7 +130,7 @@ export class HostileCluster {
 const KEPT = new Set(["kind", "apiVersion", "continue", "resourceVersion", "namespace", "creationTimestamp", "manager"]);
 const MARKUP = "<img src=x onerror=alert(1)>";
 
-/** Objects as written: with fields that Lifeboat does not read, and with markup. */
+/** Returns a JSON replacer that adds markup, and fields that Lifeboat does not read. */
 function hostile(markupIn: number) {
   let count = 0;
   return (key: string, value: Json): Json => {

@@ -101,7 +101,7 @@ export function words(main: string): string {
 /** Text that a tenant may put into a name or a message. */
 export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
 
-/** Says whether no part of `HOSTILE` is markup or changes the direction of the text around it. */
+/** Says whether a page shows `HOSTILE` as text, without markup and without control characters. */
 export function isEscaped(main: string): boolean {
   const isMarkup = ["<script>alert", "<img src=x", `"'>`].some((markup) => main.includes(markup));
   return !isMarkup && !["\u202e", "\u0007", "\u0000"].some((unseen) => main.includes(unseen));
