@@ -62,7 +62,7 @@ export const READ_FAULTS: Readonly<Record<string, Fault>> = {
 export interface Course {
   readonly fake: FakeCluster;
   readonly die: () => void;
-  /** The cluster as it was a round ago. */
+  /** The state of the cluster one round ago. */
   readonly before: Snapshot;
 }
 /** Returns the objects that watches show, given the cluster's state in earlier rounds and now. */

@@ -89,7 +89,7 @@ const DELETION = deletionOf(
 );
 const deletes: Step = (app) => app.delete(DELETION);
 
-/** A node of 100 VMs, of which every tenth cannot migrate, and its NodeEvacuation. */
+/** Creates a node with 100 VMs and its NodeEvacuation. Every tenth VM cannot migrate. */
 function hundred(spec: object, { pinned = true } = {}): FakeCluster {
   const vms = Array.from({ length: 100 }, (_, i): Vm => {
     return { name: `vm-${i}`, vmi: pinned && i % 10 === 0 ? PINNED : {}, runStrategy: "Always" };

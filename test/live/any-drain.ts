@@ -50,7 +50,7 @@ export type AnyDrain = typeof anyDrain extends fc.Arbitrary<infer T> ? T : never
 
 const label = (kind: string, name: string) => ({ [`${kind}.node.kubevirt.io/${name}`]: "true" });
 
-/** The labels of KubeVirt's node labeller: the newer Intel model also knows the older one. */
+/** The labels of KubeVirt's node labeller: a host of the newer Intel model also offers the older model. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.fromEntries(
   [
     ["Haswell", "Haswell"],

@@ -40,7 +40,7 @@ type Oddity = typeof anyOddity extends fc.Arbitrary<infer T> ? T : never;
 /** NodeEvacuations that have started. */
 const anyMaintenance = fc.constantFrom("None", "None", "OfTheNode", "OfTheNodePaused", "OfATarget");
 
-/** Without a quota: it would refuse a left-over launcher pod. */
+/** Without a quota, because a quota would refuse a leftover launcher pod. */
 const anySituation = fc
   .record({ drain: anyDrain, odd: fc.array(anyOddity, { minLength: 3, maxLength: 3 }), maintenance: anyMaintenance })
   .map(({ drain, odd, ...more }) => ({

@@ -85,7 +85,7 @@ export interface CanaryCluster {
   readonly machines: readonly Machine[];
 }
 
-/** Returns a cluster; the same for the same seed. */
+/** Returns the cluster of a seed. */
 export function canaryClusterFor(seed: number): CanaryCluster {
   const [drawn] = fc.sample(shape, { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("nothing was drawn");

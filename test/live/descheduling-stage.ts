@@ -5,7 +5,7 @@ const EVICTOR = { name: "DefaultEvictor", args: { podProtections: { defaultDisab
 
 const BALANCING = ["LowNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"];
 
-/** One plugin with its arguments, and top-level keys. */
+/** Returns a policy with one plugin, its arguments, and top-level keys. */
 export function policyOf(plugin: string, args: PolicyFile, keys: PolicyFile = {}): PolicyFile {
   const point = BALANCING.includes(plugin) ? "balance" : "deschedule";
   const profile = {

@@ -1,6 +1,6 @@
 /**
- * Lifeboat's own descheduler, whose VMs migrate after its answer, and another descheduler beside Lifeboat, which counts
- * an eviction in background as in progress.
+ * Tests Lifeboat's own descheduler, which answers before the VMs migrate. Tests another descheduler beside Lifeboat, which
+ * counts an eviction in background as in progress.
  */
 import { dump } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,7 +48,7 @@ async function cycle(query = "") {
   return CycleAnswer.parse(body);
 }
 
-/** No VM tolerates the taint, and its effect evicts no pod. */
+/** Sets a taint that no VM tolerates, with an effect that evicts no pod. */
 async function taint(name: string): Promise<void> {
   const taints = [{ key: "maintenance", value: "soon", effect: "NoSchedule" }];
   await stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });

@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** Creates a VM on a node of its own. */
+/** Creates a node, and a VM on the node. */
 async function createVmOn(node: string, tweak: Parameters<typeof createVm>[2] = {}): Promise<Vm> {
   await createNode(stage.client, node, { memory: "16Gi" });
   return await createVm(stage, `vm-of-${node}`, { node, ...tweak });

@@ -21,7 +21,7 @@ const MIGRATION_SECONDS = IS_REAL ? 4 : 1;
 const IS_LONG = IS_REAL || process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SIDE_BY_SIDE = IS_LONG ? 8 : 4;
 const ROUNDS = IS_REAL ? 13 : IS_LONG ? 63 : 1;
-/** The time after which a pod stays if the forecast does not promise that it leaves. */
+/** The time after which a test counts a pod as staying. */
 const STAYS_MS = IS_REAL ? 20_000 : 4_000;
 const LEAVES_MS = IS_REAL ? 120_000 : 30_000;
 

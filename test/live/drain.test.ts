@@ -21,7 +21,7 @@ import {
   watchMigrations,
 } from "./vm.ts";
 
-/** A simulated cluster runs in the test's own process, so it gets fewer VMs. */
+/** A simulated cluster gets fewer VMs, because the cluster runs in the test's own process. */
 const MANY = IS_REAL ? 100 : 6;
 const FEW = IS_REAL ? 8 : 3;
 const TIMEOUT_MS = 180_000 * PATIENCE;

@@ -103,7 +103,7 @@ test("a VM that arrived in another cluster counts as moved, although its VMI her
   await vm.evict();
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
-  // Until the VMI ends, its status says that it is being moved. KubeVirt creates no other migration meanwhile.
+  // Until the VMI ends, the VMI has an unfinished migration state, and KubeVirt creates no other migration.
   await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
   const virtController = stage.client.as(VIRT_CONTROLLER);
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
@@ -121,7 +121,7 @@ test("given a volume that is being hotplugged, the eviction of its pod is refuse
       namespace: NAMESPACE,
       name: "hp-volume-7c9qd",
       labels: { "kubevirt.io": "hotplug-disk" },
-      // virt-controller deletes a pod that it controls if the VMI has no such volume.
+      // virt-controller would delete a hotplug pod that it controls if the VMI lacks the volume.
       ownerReferences: [Object.assign(ownerReferenceTo(launcher, pods), { controller: false })],
     },
     spec: { nodeName: vm.node, containers: [{ name: "hotplug-disk", image: "none" }] },
@@ -154,7 +154,7 @@ test(
   "given KubeVirt's back-off before the last attempt, the Evacuation names the back-off, and `lifeboat retry` ends the back-off",
   { tags: ["backoff"] },
   async ({ onTestFinished }) => {
-    // By this clock, KubeVirt's back-off ends in an hour, however slow the machine is.
+    // With this clock, KubeVirt's back-off ends in an hour on any machine.
     const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     const optional = ["optional/migration-policy/migration-policy.yaml"];
     const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
@@ -180,7 +180,7 @@ test(
     expect((await lifeboat(`retry -y delayed -n ${NAMESPACE}`, person)).code).toBe(0);
     const { status: moved } = await vm.untilMoved();
     expect(moved?.migrationState?.migrationPolicyName).toBe("lifeboat-urgent");
-    // There is no third migration: the pending one of KubeVirt moved the VM.
+    // There is no third migration, because KubeVirt's pending migration moved the VM.
     await expect.poll(phases).toEqual(["Failed", "Succeeded"]);
     await expect.poll(vm.phases).toEqual(["Moved"]);
   },

@@ -122,7 +122,7 @@ test("while Lifeboat is down, budgets stop a drain; after its restart, Lifeboat 
     expect((await vm.untilMoved()).status?.phase).toBe("Running");
     const [made, ...more] = await vm.migrations();
     expect([made?.metadata.name, more]).toEqual([expect.stringMatching(/^lifeboat-/), []]);
-    // KubeVirt's controller counts only migrations with this annotation; Lifeboat's have none.
+    // KubeVirt's controller counts only migrations with this annotation, which Lifeboat does not set.
     expect(made?.metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
   }
   watched.stop();

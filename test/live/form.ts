@@ -1,4 +1,4 @@
-/** The two forms in which Lifeboat is deployed, for one suite: a Worker in workerd beside the cluster, or a pod in it. */
+/** The two forms of Lifeboat for one suite: a Worker in workerd beside the cluster, or a pod in the cluster. */
 import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/index.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";

@@ -22,7 +22,7 @@ import { type FuzzedRequest, hasBody, headersOf } from "../answer/fuzz/requests/
 import { anyRequest } from "../answer/fuzz/requests/requests.ts";
 import { logProblems, unprinted } from "../answer/fuzz/visit.ts";
 
-/** Clusters whose entry is valid. Lifeboat resolves an entry's binding later. */
+/** Clusters with a valid entry. Lifeboat checks the binding of an entry later. */
 const KEYS = new Map([
   ["prod", ENTRY],
   ["vpc", ENTRY],
@@ -127,7 +127,7 @@ export async function visit(open: Open, requests: number): Promise<ReadonlyMap<s
   }
 }
 
-/** A deletion is held for as long as the API server waits; here no caller waits long. */
+/** Shortens the timeout of a deletion, because Lifeboat may hold a deletion until the timeout. */
 function impatient(request: FuzzedRequest): FuzzedRequest {
   if (!request.path.includes("deletions")) return request;
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };

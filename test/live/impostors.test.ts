@@ -1,4 +1,4 @@
-/** Servers in the place of an API server: the bundled Worker, in workerd, sends them no token. */
+/** Tests that the bundled Worker, in workerd, sends no token to a server that impersonates an API server. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
  * `lifeboat install` by its command line, in both forms: without further steps a node drains, and the doctor finds no
- * problem. The command's own tests prove it with the simulated control plane.
+ * problem. The command's own tests prove the same with the simulated control plane.
  * @module-tag nightly
  */
 import { expect, test } from "vitest";

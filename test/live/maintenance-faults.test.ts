@@ -12,7 +12,7 @@ const on = useMaintenance();
 
 const Configuration = z.object({ webhooks: z.array(z.object({ clientConfig: z.object({ url: z.string() }) })) });
 
-/** Kills the process of virt-api. Returns a function that revives it. */
+/** Kills the process of virt-api. Returns a function that starts the process again. */
 async function killVirtApi(): Promise<() => Promise<unknown>> {
   const { sandbox, client } = on.stage;
   if (isReal(sandbox)) {

@@ -12,7 +12,7 @@ export interface Minutes {
   stop(): Promise<void>;
 }
 
-/** Starts the minutes. `passing`: they also pass by themselves. */
+/** Starts the minutes. `passing`: minutes also pass without a call of `tick`. */
 export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: boolean): Minutes {
   let minutes = 0;
   const stopped = new AbortController();

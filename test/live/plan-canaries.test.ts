@@ -11,7 +11,7 @@ import { NAMESPACE, type SimulatedStage, startSimulatedStage } from "./stage.ts"
 
 /** At night there are many more clusters. */
 const CLUSTERS = Number(process.env["CANARY_CLUSTERS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 3 : 50));
-/** The seed of the first cluster. Each cluster has its own. */
+/** The seed of the first cluster. Each cluster has its own seed. */
 const SEED = Number(process.env["CANARY_SEED"] ?? 20_261_129);
 
 const Plan = z.object({

@@ -115,7 +115,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
       const away = ["full-2", NODE].map(hasSettledAwayFrom);
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
-      // Each pod is refused once before any retry, and the last pod is retried when the others are gone. A VM that
+      // Each pod is refused once before any retry, and the last pod is retried when all other pods are gone. A VM that
       // moves to the other one of the two nodes is a victim of the next round.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);

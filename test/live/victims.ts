@@ -54,7 +54,7 @@ export interface Scene {
    */
   readonly hurry: () => void;
   readonly reviews: readonly Review[];
-  /** The test's own `expect`: tests run concurrently. */
+  /** The test's own `expect`, because tests run concurrently. */
   readonly expect: TestContext["expect"];
 }
 

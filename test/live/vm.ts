@@ -38,7 +38,7 @@ export async function createVm(stage: Stage, name: string, tweak: Partial<Parame
   return vmOf(stage, vmi);
 }
 
-/** Returns the running launcher pods of a VMI, the one on its node first. */
+/** Returns the running launcher pods of a VMI. The pod on the VMI's node comes first. */
 export async function launchersOf(client: KubeClient, vmi: Vmi): Promise<readonly Pod[]> {
   const labelSelector = `kubevirt.io/created-by=${vmi.metadata.uid}`;
   const { items } = await client.list(pods, vmi.metadata.namespace, { labelSelector });
@@ -66,7 +66,7 @@ export interface EvictionAnswer {
   readonly warnings: string;
 }
 
-/** Evicts a pod and returns the answer that any HTTP client gets; `admission webhook "…" denied the request: ` is part of the message. */
+/** Evicts a pod and returns the answer to any HTTP client. The message includes `admission webhook "…" denied the request: `. */
 export async function evict(client: KubeClient, pod: Pod, more: Record<string, unknown> = {}): Promise<EvictionAnswer> {
   const { namespace, name } = pod.metadata;
   const { annotations, ...body } = more;
@@ -185,7 +185,7 @@ export function watchMigrations(client: KubeClient): { most: () => number; stop:
   return { most: () => most, stop: () => stopped.abort() };
 }
 
-/** Returns Lifeboat's Events about a VMI, oldest first: of all VMIs with that name, or of one. */
+/** Returns Lifeboat's Events about all VMIs with this name, or about the VMI with this UID, oldest first. */
 async function eventsOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
   return items

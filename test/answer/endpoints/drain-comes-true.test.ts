@@ -48,7 +48,7 @@ async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordo
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const pod of podsOn(fake)) {
       const key = { namespace: pod.namespace, name: pod.annotations["kubevirt.io/domain"] ?? "" };
-      // KubeVirt's webhook reads the VMI of a launcher pod first, and refuses without one.
+      // KubeVirt's webhook refuses the eviction of a launcher pod without a VMI.
       if (fake.vmis.get(key) === undefined) continue;
       const { text } = await app.evict(evictionOf(pod));
       if (!text.includes('"allowed":true')) continue;

@@ -33,7 +33,7 @@ test("the first tick creates missing budgets, later ticks handle active Evacuati
   putVm(fake, "later", MARKED);
   fake.change({ namespace: "apps", name: "marked" }, { phase: "Succeeded" });
   await app.tick(SMALL);
-  // The VMI owns the remaining budget, which is garbage-collected with it.
+  // The VMI owns the remaining budget, so the garbage collector deletes the budget after the VMI.
   expect(owners()).toEqual(new Set(["marked", "web"]));
   expect(found()).toEqual([["marked", "Gone"]]);
 
@@ -71,7 +71,7 @@ describe("a requested full scan", () => {
     });
     const answers = [await reconcile(app), await reconcile(app), await reconcile(app)];
     await app.settle();
-    // Lifeboat starts actions, four at a time, in 48 of its 60 seconds.
+    // A full scan has 60 seconds. Lifeboat starts actions for 48 seconds, four at a time.
     expect(answers).toMatchObject([
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 52, requeueAfterSeconds: 1 } },
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 4, requeueAfterSeconds: 1 } },

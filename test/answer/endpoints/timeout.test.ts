@@ -1,4 +1,4 @@
-/** The API server's timeout, which it sends in `?timeout=` as a Go duration. */
+/** The timeout that the API server sends in `?timeout=`, as a Go duration. */
 import { expect, test } from "vitest";
 import { timeoutSeconds } from "../../../functions/review.ts";
 

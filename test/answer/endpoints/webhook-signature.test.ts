@@ -1,4 +1,4 @@
-/** Signatures as the library of Standard Webhooks makes them, and invalid ones. */
+/** Valid signatures, which the library of Standard Webhooks makes, and invalid signatures. */
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 import { isSigned } from "../../../functions/events.ts";

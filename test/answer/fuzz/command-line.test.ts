@@ -1,5 +1,5 @@
 /**
- * Any words as arguments of the command: it answers in lines for people, and never with a stack trace. No cluster
+ * Tests that the command, with any words as arguments, prints lines for people and never a stack trace. No cluster
  * answers.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

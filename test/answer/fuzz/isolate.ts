@@ -67,7 +67,7 @@ const REGISTERED = new Map(
 );
 
 export interface Isolate {
-  /** The keys to its endpoints. */
+  /** The keys to the isolate's endpoints. */
   readonly keys: KeysByCluster;
   readonly log: readonly Readonly<Record<string, unknown>>[];
   /** Work that continues after answers. */

@@ -81,7 +81,7 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 }
 
 function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
-  // A page shows the names in its address, and redirects a stranger back to it.
+  // A page shows the names in its address, and the sign-in redirects a stranger to this address.
   const known = decoded(request.path);
   const canary = canaryIn(text, known) ?? canaryIn([...headers].join("\n"), known);
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];

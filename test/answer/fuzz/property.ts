@@ -1,6 +1,6 @@
 /**
- * A property with its name. `npm run fuzz` tries it many times with a new seed, the tests a few times with the same
- * seed.
+ * A property with its name. `npm run fuzz` tries a property many times with a new seed. The tests try a property a few
+ * times with the same seed.
  */
 import * as fc from "fast-check";
 

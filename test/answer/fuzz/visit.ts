@@ -1,4 +1,4 @@
-/** One visit: an isolate, a cluster behind it, a few requests one after another, and the work that follows them. */
+/** Makes a visit: a few requests to one isolate with one cluster, and the work after the answers. */
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../support/clock.ts";
@@ -45,7 +45,7 @@ export async function makeVisit({ hostility: drawn, registryFails, requests }: V
     clock.pass(pause);
   }
   const hasEnded = await clock.settle(isolate.after);
-  // An unhandled rejection is noticed one turn later.
+  // Node notices an unhandled rejection one turn later.
   await setImmediate();
   const judged = sent.map(({ request: asking, now, answer }, index) => {
     const asked = cluster.asked.filter((one) => one.origin === index);

@@ -153,7 +153,7 @@ test("a deletion removes only the given Evacuation, even if repeated or not ende
   expect(await stored("history")).toBeUndefined();
 });
 
-/** Creates an Evacuation of a VMI, in its own namespace. */
+/** Creates an Evacuation of a VMI, in the namespace of `key`. */
 async function make(key: string, vmiName: string, status?: Partial<EvacuationStatus>) {
   const [namespace = "", name = ""] = key.split("/");
   const created = await createEvacuation({ ...planned(name, { vmiName }), namespace }, cluster);

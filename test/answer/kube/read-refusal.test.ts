@@ -1,4 +1,4 @@
-/** The Events of refused shutdowns: which of them count, and their time span. */
+/** Tests which Events of refused shutdowns count, and the time span of these Events. */
 import { expect, test } from "vitest";
 import { readRefusal } from "../../../shared/reconcile/shield.ts";
 import { json, status } from "../../support/answers.ts";

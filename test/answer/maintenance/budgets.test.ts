@@ -1,4 +1,4 @@
-/** A VM is restarted or stopped only if its eviction would be allowed: the budgets of its owner count. */
+/** Tests that Lifeboat restarts or stops a VM only if the budgets of the VM's owner allow an eviction. */
 import { expect, test } from "vitest";
 import { keptByBudgets } from "../../../shared/budget/refusal.ts";
 import { budget } from "../../support/fixtures.ts";

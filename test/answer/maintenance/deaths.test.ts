@@ -1,5 +1,5 @@
 /**
- * Lifeboat dies before or after any of its writes: the next function continues, and each requested action happens once.
+ * Tests that Lifeboat may die before or after any write: the next function continues, and each action happens once.
  */
 import { describe, expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";

@@ -1,4 +1,4 @@
-/** A maintenance finishes its pending requests to KubeVirt, even if something changes before they are done. */
+/** Tests that a maintenance finishes its requests to KubeVirt, even if something changes before their end. */
 import { expect, test } from "vitest";
 import { isHeldOff } from "../../../shared/kube/evacuation.ts";
 import { openApp } from "../../support/app.ts";

@@ -1,4 +1,4 @@
-/** Maintenance that ended long ago: objects of the command are deleted, objects that others applied are trimmed. */
+/** Tests that Lifeboat deletes old ended maintenance of the command, and trims old maintenance that other clients applied. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { time } from "../../support/fixtures.ts";

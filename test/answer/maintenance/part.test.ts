@@ -1,4 +1,4 @@
-/** A NodeEvacuation of a RollingMaintenance: a pause or a withdrawal there also applies to restarts that are in progress. */
+/** Tests that a pause or a withdrawal of a RollingMaintenance also applies to restarts in progress. */
 import { expect, test } from "vitest";
 import { KERNEL, RESTART, type Stage, stage, ticks, until } from "./finishing.ts";
 

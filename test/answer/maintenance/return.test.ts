@@ -1,4 +1,4 @@
-/** VMs return by the hostname label of their node, which may differ from the node's name. */
+/** Tests that VMs return by the hostname label of a node, which may differ from the node's name. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { NODE } from "../../support/fixtures.ts";

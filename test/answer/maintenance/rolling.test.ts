@@ -1,4 +1,4 @@
-/** A RollingMaintenance over a whole cluster: one node after another, through deaths, pauses and several processes at once. */
+/** Tests a RollingMaintenance over a whole cluster, with deaths of processes, pauses, and several processes at once. */
 import { expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -114,7 +114,7 @@ test("a withdrawn RollingMaintenance uncordons its node, and starts no other", a
   expect(cordoned(stage.fake)).toEqual([]);
 });
 
-/** A person uncordons node-1 while it is drained: KubeVirt has moved nothing yet. */
+/** Lets a person uncordon node-1 during its drain, before KubeVirt has moved a VM. */
 async function uncordonedEarly(spec: object = {}): Promise<Stage> {
   const stage = stageOf(spec);
   await stage.apps[0]?.reconcile();

@@ -1,6 +1,6 @@
 /**
- * Lifeboat's pods comply with the Pod Security Standard `restricted`, and with OpenShift's restricted-v2, which gives
- * each namespace users of its own.
+ * Tests that Lifeboat's pods comply with the Pod Security Standard `restricted` and with OpenShift's restricted-v2.
+ * OpenShift assigns each namespace its own user IDs.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** The shield's condition over VMIs of every shape: an error in it would refuse every stop in the cluster. */
+/** Tests the shield's condition on VMIs of every shape. A failing condition would refuse every stop in the cluster. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { evaluateCondition } from "../../../infra/sandbox/index.ts";

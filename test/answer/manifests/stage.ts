@@ -21,7 +21,7 @@ const PATHS = {
 
 const Body = z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) });
 
-/** Sends a request and returns the API server's answer; the message is empty unless it refuses. */
+/** Sends a request and returns the API server's answer; the message is empty unless the API server refuses. */
 export async function answerTo(request: RawRequest, client: KubeClient) {
   const { code, body } = await client.raw(request);
   const { message = "", spec } = Body.parse(body);
@@ -55,7 +55,7 @@ export async function startStage(kind: keyof typeof PATHS, files: readonly strin
       (await answerTo({ method: "DELETE", path: `${path}/${name}` }, by)).answer,
     /** Returns a client with every right that the manifests do not restrict. */
     as: (user: string) => client.as(user, ["system:masters", "system:authenticated"]),
-    /** Creates an object with that status, as Lifeboat writes it. Resolves to its name. */
+    /** Creates an object with this status. Resolves to the name of the object. */
     async created(spec: object, status?: object): Promise<string> {
       const { name, answer } = await create(spec);
       const written = status === undefined ? [] : await patch(`${name}/status`, { status });

@@ -1,4 +1,4 @@
-/** A cookie grants access to clusters, signed with their tokens, and to nothing else. */
+/** Tests that a cookie, signed with the tokens of clusters, grants access to these clusters and to nothing else. */
 import { describe, expect, test } from "vitest";
 import { findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../../functions/page/session.ts";
 import type { ClusterEntry } from "../../../shared/settings/clusters.ts";

@@ -1,4 +1,4 @@
-/** A page never shows a list that could not be read as an empty one. */
+/** Tests that no page shows an unread list as an empty list. */
 import { describe, expect, test } from "vitest";
 import { status } from "../../support/answers.ts";
 import { vmiObject } from "../../support/cluster/objects.ts";

@@ -31,7 +31,7 @@ const GONE = { targetNode: "node02", completionTime: time(-30) };
 const VM = vmi({ activePods: { "pod-web": NODE }, uid: "vmi-web" });
 const ABANDONED = ended("web", "Abandoned", { message: "5 attempts have failed", attempts: 5 });
 
-/** A drain: two VMs have left, one moves, one is in back-off, one is pinned, one waits for its owner. */
+/** A drain: two VMs have left, a third moves, a fourth is in back-off, a fifth is pinned, a sixth waits for its owner. */
 const DRAIN: Scene = {
   cordoned: true,
   vms: [

@@ -1,4 +1,4 @@
-/** A reconcile reads the facts that its rules need, and no others. */
+/** Tests that a reconcile reads only the facts that the rules need. */
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ClusterError } from "../../../shared/kube/failures.ts";

@@ -1,5 +1,5 @@
 /**
- * The shield over whole reconciles: set under pressure, removed after it, ended after enough refusals of a shutdown.
+ * Tests the shield over whole reconciles: set under pressure, removed after the pressure, ended after enough refusals.
  */
 import { expect, test } from "vitest";
 import { reconcileActive, reconcileAll, reconcileRequested } from "../../../shared/reconcile/reconcile.ts";
@@ -18,7 +18,7 @@ const OFF = { shield: { ...SHIELD, maxPodGracePeriodSeconds: 0 } };
 const HOLD = 150;
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
 
-/** A VM on a node; only the shield acts. */
+/** Creates a VM on a node. Only the shield acts. */
 function given(shield?: string, of = PRESSURED): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(of);

@@ -1,4 +1,4 @@
-/** How a tick handles pods that a NoExecute taint evicts, and its requests. */
+/** Tests how a tick handles pods that a NoExecute taint evicts, and the requests of the tick. */
 import { describe, expect, test } from "vitest";
 import { scanActive } from "../../../functions/reconcile.ts";
 import type { Stores } from "../../../shared/kube/cache.ts";

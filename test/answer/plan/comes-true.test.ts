@@ -1,5 +1,5 @@
 /**
- * Random fleets: a plan is made, then the nodes are maintained one after another as the sandbox's scheduler places
+ * Makes plans of random fleets, maintains the nodes one after another, and compares. The sandbox's scheduler places the
  * pods.
  */
 import { expect, test } from "vitest";

@@ -28,7 +28,7 @@ const asked = fc.record({
 
 type Asked = typeof asked extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns what the plan says of the node, and what Lifeboat writes into the status of its NodeEvacuation. */
+/** Returns the plan's words about the node, and the status of the NodeEvacuation that Lifeboat writes. */
 async function both({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
   const fake = created({ startIf, virtualMachines: { whenBlocked } }, all);
   const f = await observePlan({ cluster: connectTo(fake), settings: settings(), now: NOW });

@@ -52,7 +52,7 @@ async function pass(ms: number): Promise<void> {
   await settle();
 }
 
-/** Passes the wait that the relay has announced. Returns its length. */
+/** Lets the announced wait of the relay pass. Returns the length of the wait. */
 async function wait(): Promise<number> {
   const ms = lines.at(-1)?.inMs ?? 0;
   await pass(ms);

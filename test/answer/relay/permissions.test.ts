@@ -1,4 +1,4 @@
-/** Least privilege of the relay: without any one permission, a watch fails. */
+/** Tests that the relay needs each of its permissions: a watch fails without the permission. */
 import { afterAll, afterEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { applyManifests } from "../../../infra/sandbox/index.ts";

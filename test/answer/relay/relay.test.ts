@@ -1,4 +1,4 @@
-/** The relay between a cluster and the Worker: it reports the cluster's events to the Worker. */
+/** Tests that the relay reports the cluster's events to the Worker. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { kubevirt, nodes, pods } from "../../../infra/sandbox/index.ts";
 import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
@@ -15,7 +15,7 @@ afterAll(() => stage.stop());
 const launcher = (name: string) => stage.createPod(`virt-launcher-${name}`);
 const disrupted = (name: string) => `pod.disrupted vms/virt-launcher-${name}`;
 
-/** Waits for deliveries. Events that are not urgent wait a moment for others. */
+/** Waits for deliveries. The relay collects events for a moment if they are not urgent. */
 const untilTold = (...expected: readonly string[]) =>
   soon(() => {
     stage.clock.advance(100);

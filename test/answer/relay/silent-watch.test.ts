@@ -16,7 +16,7 @@ test("a watch that is never answered is not current, and counts as a failure", a
   });
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server: api.url, skipTLSVerify: true }, { name: "u" });
-  // client-node times out after 30 s, by a timer of its own.
+  // client-node's own timer times out after 30 s.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const failed = Promise.withResolvers<void>();
   const watched = startWatch(NODES, {

@@ -78,7 +78,7 @@ export async function startStage() {
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
     },
-    /** Ends the relays' connections, and new ones too, until the returned function is called. */
+    /** Ends all connections of relays, also new connections, until the test calls the returned function. */
     async cut(): Promise<() => void> {
       const mend = apiServer.faults.inject({ match: { users: [RELAY] }, effect: { type: "ConnectionReset" } });
       await apiServer.suspend();
@@ -117,7 +117,7 @@ export async function startStage() {
     async stopRelays(): Promise<void> {
       for (const relay of relays.splice(0)) await relay.stop();
     },
-    /** Prepares the next test: no relay, and no object that it could report. */
+    /** Prepares the next test: stops all relays, and deletes all objects that a relay could report. */
     async reset(): Promise<void> {
       await this.stopRelays();
       for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])

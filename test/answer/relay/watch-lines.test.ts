@@ -1,4 +1,4 @@
-/** The lines of a watch, however they are cut into pieces and however long they are. */
+/** Tests reading the lines of a watch, in pieces of any size and in any length. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TextPicker } from "../../../infra/relay/text-picker.ts";

@@ -22,7 +22,7 @@ import * as raw from "../../support/generators/objects.ts";
 
 const TENANT = "tenant";
 
-/** n0 is tainted, n0 and n1 are full, the others are not. */
+/** n0 is tainted. n0 and n1 are full. */
 const NODES = [
   node("n0", { labels: { zone: "a" }, taints: [taint("maintenance")] }),
   node("n1", { labels: { zone: "a" } }),
@@ -46,7 +46,7 @@ const VICTIMS: readonly ScheduledPod[] = [
   pod("agent", { ...web, nodeName: "n1", owners: [owner({ kind: "DaemonSet", uid: "agents" })] }),
 ];
 
-/** The UIDs of others may be known to a forger. */
+/** Fields that a tenant writes. A forger may know the UIDs of other tenants' objects. */
 const written = fc.record({
   labels: fc.dictionary(fc.constantFrom("app", "kubevirt.io"), fc.constantFrom("virt-launcher", "hotplug-disk", "web")),
   annotations: fc.dictionary(

@@ -1,4 +1,4 @@
-/** A tenant's objects in their own namespace affect no VM of others, and move none of the tenant's own. */
+/** Tests that a tenant's objects in the tenant's namespace affect no VM of another tenant, and move no VM of the tenant. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOfObject } from "../../support/cluster/api.ts";
@@ -20,7 +20,7 @@ const TENANT = "a-tenant";
 /** Objects that a tenant can write or cause. */
 const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 
-/** The tenant's VMs run on the node of the others. Marks and disruptions are the control plane's. */
+/** The tenant's VMs run on the node of the others. Only the control plane sets marks and disruptions. */
 const theirVm = vms.vm.map((vm): vms.Vm => {
   const running = { phase: "Running", node: NODE, isThere: true, deleting: false, launcherIs: "Listed" } as const;
   const unreported = { mark: undefined, state: undefined, evacuations: [] };
@@ -57,7 +57,7 @@ function clusterWith(...all: readonly Collections[]): FakeCluster {
   return fake;
 }
 
-/** Returns everything in a namespace, except numbers that the API server assigns and the names of Events, which depend on them. */
+/** Returns everything in a namespace, except numbers of the API server, and names of Events with these numbers. */
 function worldOf(fake: FakeCluster, namespace: string) {
   const numbered = /"(?:resourceVersion|creationTimestamp)":"[^"]*",?|"uid-\d+"|-[\da-f]{8}(?=-\d+\b)/g;
   return [...fake.api.snapshot()]
@@ -68,7 +68,7 @@ function worldOf(fake: FakeCluster, namespace: string) {
     .toSorted();
 }
 
-/** Returns the state after an eviction of one of the others' VMs, and a full scan. */
+/** Returns the state after an eviction of another tenant's VM and a full scan. */
 async function stateOf(fake: FakeCluster) {
   const app = openApp(fake);
   const { body } = await app.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
@@ -78,7 +78,7 @@ async function stateOf(fake: FakeCluster) {
   return { body, world: worldOf(fake, NAMESPACE) };
 }
 
-/** Under pressure, all VMs of a node compete to leave it. */
+/** All VMs of a node under pressure compete for room elsewhere. */
 const anySpec = configuration.map((spec) => ({
   ...Object(spec),
   featureGates: { ...Object(at(spec, "featureGates")), NodePressureEvictionLiveMigration: false },

@@ -1,4 +1,4 @@
-/** The image has all that the server needs, and names what its environment lacks. */
+/** Tests that the image has all files of the server, and that the server names missing variables. */
 import { expect, onTestFinished, test } from "vitest";
 import { parseEnvironment } from "../../../infra/server/environment.ts";
 import { layOutImage, run } from "../../support/relay/image.ts";

@@ -1,6 +1,6 @@
 /**
- * The server and its Secret, in a real API server, with the permissions of the manifests: it reads the Secret, and can
- * write neither the Secret nor a webhook.
+ * Tests the server and its Secret in a real API server, with the shipped permissions. The server reads the Secret, and
+ * can write neither the Secret nor a webhook.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";

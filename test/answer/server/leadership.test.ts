@@ -1,4 +1,4 @@
-/** Two replicas and a Lease: one ticks at a time, and another takes over. */
+/** Tests that only the replica with the Lease ticks, and that the other replica takes over. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSteppedClock, leases, type Sandbox, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";

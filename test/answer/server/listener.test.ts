@@ -1,4 +1,4 @@
-/** The server's listener: the lifetime of connections, and its end. */
+/** Tests the lifetime of connections, and the end of the server's listener. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";

@@ -76,7 +76,7 @@ test.each<[string, Home]>([
   ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "webhook-token" }],
   ["server/kubernetes", { in: "Cluster", image: "registry.example.com/lifeboat:0.4.0" }],
 ])("kubectl apply -k infra/%s applies what the command installs", (kustomization, home) => {
-  // The LifeboatConfiguration is the administrator's: the command only creates it and sets gates in it.
+  // The LifeboatConfiguration belongs to the administrator: the command only creates the object and sets gates.
   const installed = plannedFor(home).filter(({ kind }) => kind !== "LifeboatConfiguration");
   expect(byName(build(fileURLToPath(new URL(kustomization, infra))))).toEqual(byName(installed));
 });

@@ -1,4 +1,4 @@
-/** The command against a cluster with Lifeboat as shipped: what it prints, what it changes, how it ends. */
+/** Tests the command's output, changes and exit codes, on a cluster with Lifeboat as shipped. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { load } from "js-yaml";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";

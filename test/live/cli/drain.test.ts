@@ -160,7 +160,7 @@ test("--at schedules the drain with a forecast, and the node stays as it is", as
     afterwards: { returnVMs: "WhenUncordoned" },
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
-  // The command does not report an empty node to a client that asks now, such as a script before a reboot.
+  // The command does not report an empty node to a client that joins now, such as a script before a reboot.
   const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
   expect([joined, err.some((line) => line.endsWith("exists already, and this command follows it"))]).toEqual([1, true]);
 });

@@ -1,4 +1,4 @@
-/** A cluster that has KubeVirt and nothing of Lifeboat's, beside a Worker that does not know it yet, for `lifeboat install`. */
+/** A stage for `lifeboat install`: a cluster with KubeVirt and without Lifeboat, and a Worker that does not know the cluster. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

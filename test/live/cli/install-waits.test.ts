@@ -1,4 +1,4 @@
-/** `lifeboat install --in-cluster` where its pods cannot run: it waits, and says why. */
+/** Tests that `lifeboat install --in-cluster` waits and names the reason if Lifeboat's pods cannot run. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createNode,

@@ -1,4 +1,4 @@
-/** `lifeboat install` into a cluster that has KubeVirt and nothing of Lifeboat's, beside a Worker that does not know it yet. */
+/** Tests `lifeboat install` on a cluster with KubeVirt and without Lifeboat, with a Worker that does not know the cluster. */
 import { mutatingConfigurations } from "../../../infra/lab/stage/webhooks.ts";
 import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
@@ -107,7 +107,7 @@ describe("given an installation", () => {
       /^error: --server: .* names another server/,
     );
 
-    // As if the installation had been interrupted before its last steps.
+    // Simulates an installation that was interrupted before its last steps.
     await stage.sandbox.client.delete(mutatingConfigurations, { name: "lifeboat-guard" });
     expect((await stage.call("install --yes")).out.filter((line) => line.endsWith(" created"))).toEqual([
       "mutatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat-guard created",

@@ -77,7 +77,7 @@ async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Prom
   expect(said).toEqual(said.toSorted((one, other) => one - other));
   // A pod that tolerates a taint stays.
   expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
-  // The launchers get SIGTERM before it is their turn to move.
+  // The launchers get SIGTERM before their VMs move.
   if (scenario === "pressure") {
     expect(lines.at(-3)).toMatch(/^Without the shield: .*VMs lost [1-6] \(/);
     expect(lines.at(-2)).toMatch(/^With the shield: VMs moved \d(, VMs stayed \d \(.*\))?, VMs lost 0$/);

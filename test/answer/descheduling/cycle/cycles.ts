@@ -15,7 +15,7 @@ import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 export interface Options {
   /** The names of the pods that a plugin nominates. */
   readonly order: readonly string[];
-  /** Plugins instead of the scripted one. */
+  /** Plugins that replace the scripted plugin. */
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
   readonly before?: Before;

@@ -86,7 +86,7 @@ export function kubeVirtOf(evictionStrategy: string | undefined): KubeVirtFacts 
   return { namespace: "kubevirt", featureGates: [], ...(evictionStrategy !== undefined && { evictionStrategy }) };
 }
 
-/** The evicted pod is the launcher, or a hotplug pod of it. */
+/** Creates a cluster. The evicted pod is the launcher or a hotplug pod of the VM. */
 export function clusterOf(w: AnyWorld) {
   const fake = new FakeCluster();
   const isHotplug = w.pod.is === "hotplug";

@@ -1,6 +1,6 @@
 /**
- * Isolates over one fake cluster, beside KubeVirt's controllers and people; interleaved by fast-check, killed at any
- * request.
+ * Isolates over one fake cluster, beside KubeVirt's controllers and people. fast-check interleaves the isolates, and
+ * kills them at any request.
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";

@@ -1,4 +1,4 @@
-/** An API server that Lifeboat must not trust, as `fetch` meets it. */
+/** Simulates an API server that Lifeboat must not trust, behind `fetch`. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as fc from "fast-check";
 import { cluster } from "../../../support/generators/clusters.ts";
@@ -32,7 +32,7 @@ export const hostility = fc.record({
   behaviour,
   /** The delay of every answer. A slow cluster shortens a run: Lifeboat sends fewer requests until a deadline ends its work. */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
-  /** One in this many texts of its objects ends with markup. */
+  /** Every nth text of the cluster's objects ends with markup. */
   markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;

@@ -1,4 +1,4 @@
-/** A hostile cluster over HTTP on loopback, for the Worker in workerd; it can be replaced by another at any time. */
+/** Serves a hostile cluster over HTTP on loopback. A test can replace the cluster at any time. */
 import { setTimeout } from "node:timers/promises";
 import { startHttpServer, type StubServer } from "../../../support/stub-server.ts";
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";

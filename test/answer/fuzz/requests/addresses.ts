@@ -4,7 +4,7 @@ import { oddString } from "../../../support/generators/json.ts";
 import { usually } from "../../../support/generators/often.ts";
 import { SECRETS } from "../canaries.ts";
 
-/** `prod` exists; `vpc` is behind a binding, `kv` in the registry; the others have invalid entries. */
+/** `prod` exists; `vpc` is behind a binding, `kv` in the registry; all other clusters have invalid entries. */
 const CLUSTERS = ["prod", "prod", "prod", "prod", "vpc", "kv"];
 const BAD_CLUSTERS = ["bad", "unbound", "badkv", "nowhere", "constructor", "__proto__"];
 

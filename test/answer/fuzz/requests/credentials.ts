@@ -1,4 +1,4 @@
-/** Credentials of callers: the right bearer, a wrong one, another caller's, several; and signatures of deliveries. */
+/** Credentials of callers: a right or wrong bearer, another caller's bearer, several bearers, and signatures of deliveries. */
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { oddString } from "../../../support/generators/json.ts";
@@ -73,7 +73,7 @@ const ODD_SIGNATURES: readonly ((right: string) => string)[] = [
 ];
 const ODD_TIMES = ["0", "-1", "NaN", "1e9", "0x5f5e100", "", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣"];
 
-/** Signs a delivery at the time it is sent. By the real clock some seconds pass until it is received. */
+/** Signs a delivery at the time of sending. With the real clock, some seconds pass until Lifeboat receives the delivery. */
 export const signing = fc
   .record({
     at: usually(

@@ -1,11 +1,11 @@
-/** A request before it is sent: as raw as the platform allows. */
+/** A raw request before it is sent. */
 import { type Json, parsedJson } from "../../../support/json.ts";
 
 export type Header = readonly [name: string, value: string];
 
 export interface FuzzedRequest {
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly headers: readonly Header[];
   readonly body?: string | Uint8Array<ArrayBuffer>;
@@ -30,12 +30,12 @@ export function headersOf({ headers }: FuzzedRequest): Headers {
   return sent;
 }
 
-/** The path as a URL has it: dots are resolved, escapes are not. */
+/** Returns the path of the URL. Dots are resolved, and escapes stay. */
 export function pathOf({ path }: FuzzedRequest): string {
   return new URL(`${ORIGIN}${path}`).pathname;
 }
 
-/** The path as the router sees it: an encoded slash and escapes that are not text stay; the others are decoded. */
+/** Returns the path as the router sees it. An encoded slash and escapes that are not text stay; all other escapes are decoded. */
 export function decoded(path: string): string {
   return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => {
     try {
@@ -61,7 +61,7 @@ export function shown({ method, path, headers, body }: FuzzedRequest): string {
   return lines.map((line) => line.slice(0, LONGEST_SHOWN)).join("\n");
 }
 
-/** The text as it arrives: without half characters and byte order marks. */
+/** Returns the body as it arrives, without half characters and byte order marks. */
 export function textOf(request: FuzzedRequest): string {
   const { body } = request;
   if (!hasBody(request) || body === undefined) return "";

@@ -113,7 +113,7 @@ const delivery: fc.Arbitrary<Make> = fc
     cluster: addresses.clusterName,
     text: bodyOf(batch),
     signing,
-    /** A body that differs from the signed one. */
+    /** A body that differs from the signed body. */
     instead: usually(fc.constant(undefined), mutatedText(fc.constant("[]")), 12),
     bytes,
     type: contentType(BATCH_CONTENT_TYPE),

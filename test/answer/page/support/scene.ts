@@ -19,7 +19,7 @@ export interface Scene {
   /** The RollingMaintenance `weekend`. */
   readonly rolling?: Pick<Maintained, "spec" | "status">;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
-  /** Conditions of the LifeboatConfiguration that differ from the good ones. */
+  /** Conditions of the LifeboatConfiguration that differ from the good conditions. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
 }
 
@@ -50,7 +50,7 @@ export function nodeEvacuation({ isPart, spec, virtualMachines, status = {} }: M
   return object({ metadata, spec: { ...its, virtualMachines: { ...vms, ...virtualMachines } }, status });
 }
 
-/** The status of a RollingMaintenance: one node is done, another is blocked. */
+/** The status of a RollingMaintenance: one node is done, and another node is blocked. */
 export const WEEKEND = {
   status: {
     phase: "Running",
