@@ -101,7 +101,7 @@ async function evict(fake: FakeCluster, stores: Stores) {
 const fresh = (fake: FakeCluster) => storesOf(fake, () => undefined);
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
-test("in the cluster, a first eviction needs two requests, its first reconcile one, and a repeat none", async () => {
+test("in the cluster, a first eviction sends two requests, the first reconcile sends one, and a repeat sends none", async () => {
   const fake = given(vmi());
   const inProgress = refusal(`Evacuation in progress: ${TRIGGERED}`);
   const first = { body: refusal(TRIGGERED), requests: ["create evacuations", "create events"] };

@@ -14,7 +14,7 @@ const all: readonly Feature[] = FEATURES;
 /** Components that are not features: examples, and network policies that administrators adapt to their network. */
 const NO_FEATURES = ["configuration", "descheduler-policy", "relay-network-policy", "server-network-policy"];
 
-test("each folder of optional manifests belongs to a feature and has exactly its manifests", () => {
+test("each folder of optional manifests belongs to a feature and has exactly the manifests of this feature", () => {
   const shipped = readdirSync(OPTIONAL)
     .filter((folder) => !NO_FEATURES.includes(folder))
     .flatMap((folder) => readdirSync(new URL(`${folder}/`, OPTIONAL)).map((file) => `${folder}/${file}`))

@@ -82,7 +82,7 @@ async function say({ name }: Vm, status: Readonly<Record<string, unknown>>): Pro
   await stage.client.as(VIRT_CONTROLLER).patch(kubevirt.virtualMachineInstances, vmi, { type: "merge", body });
 }
 
-test("a VM that is being sent to another cluster migrates here only after that migration is deleted", async () => {
+test("a VM that is being sent to another cluster migrates here only after the migration to the other cluster is deleted", async () => {
   const vm = await createVm(stage, "sent");
   await send(vm);
   expect(await vm.evict()).toMatchObject({

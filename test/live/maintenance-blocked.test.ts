@@ -17,7 +17,7 @@ async function letAMinutePass(name: string): Promise<void> {
   await on.stage.client.patch(nodeEvacuations, { name }, { type: "merge", body }, { subresource: "status" });
 }
 
-test("a VM that cannot migrate blocks and is named; with forceShutdowns it is restarted or stopped", async () => {
+test("a VM that cannot migrate blocks and is named; with forceShutdowns the VM is restarted or stopped", async () => {
   const node = "blocked";
   await createNode(on.stage.client, node);
   await createVirtualMachine(on.stage.client, "Always", vm("moves", node));
@@ -77,7 +77,7 @@ test("a VM that cannot migrate blocks and is named; with forceShutdowns it is re
     .toBe("Running");
 });
 
-test("a paused NodeEvacuation starts no migration; a withdrawn one leaves its VMs and uncordons the node", async () => {
+test("a paused NodeEvacuation starts no migration; a withdrawn NodeEvacuation leaves the VMs and uncordons the node", async () => {
   const node = "paused";
   await createNode(on.stage.client, node);
   on.stage.sandbox.migrations.configure({ seconds: 0.5 });

@@ -63,7 +63,7 @@ test("a NodeEvacuation waits for its component, evacuates the node, and returns 
   await on.setCordon("full", true);
 });
 
-test("when another party uncordons the node, the NodeEvacuation pauses, and a new cordon resumes it", async () => {
+test("when another party uncordons the node, the NodeEvacuation pauses, and a new cordon resumes the NodeEvacuation", async () => {
   const node = "uncordoned";
   await createNode(on.stage.client, node);
   await on.stage.createVm(vm("stays", node, PINNED));

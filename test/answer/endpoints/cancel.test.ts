@@ -32,7 +32,7 @@ test("a cancel withdraws every Evacuation of the VM, clears the mark, deletes th
   expect(await cancel()).toMatchObject({ result: "NotEvacuating" });
 });
 
-test("a cancel turns another party's mark into an Evacuation, withdraws it, and removes the label", async () => {
+test("a cancel turns another party's mark into an Evacuation, withdraws the Evacuation, and removes the label", async () => {
   fake.evacuations.delete(evacuation());
   fake.change(WEB, { evacuationLabel: "urgent" });
   expect(await cancel()).toMatchObject({ result: "Withdrawn", evacuations: [{}] });

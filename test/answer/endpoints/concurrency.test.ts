@@ -129,7 +129,7 @@ describe("while an evacuation ends", () => {
     expect(all(fake).filter(isUnfinished)).toMatchObject([{ name: "next" }]);
   });
 
-  test("a new evacuation does not take the former mark for its own, and does not end without it", async () => {
+  test("a new evacuation does not adopt the former mark, and does not end when the former mark is removed", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     const follows = async (request: string) => {

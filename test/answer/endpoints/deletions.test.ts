@@ -66,7 +66,7 @@ test("after a rollback, a fresh process guards by the known parts of a newer con
   expect(await ask()).toMatchObject(refused("waits until VMI", 10));
 });
 
-test("a first refusal starts an evacuation with an Event, and the answer does not wait for them", async () => {
+test("a first refusal starts an evacuation and creates an Event, and the answer waits for neither", async () => {
   expect(await ask()).toMatchObject({ ...refused("waits until VMI", 10), seconds: 0 });
   await app?.settle();
   expect(fake.evacuations.list()).toMatchObject([{ spec: { cause: "Preemption" }, status: { phase: "Pending" } }]);

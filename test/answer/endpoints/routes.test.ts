@@ -100,7 +100,7 @@ test.each([
   ["a VM with an invalid name",    "vms/apps/Web"],
   ["a namespace that is a path",   "vms/..%2Fapps/web"],
   ["a node with an invalid name",  "nodes/a,spec.nodeName!=b"],
-])("%s is not found, without a request to the cluster for it", async (_, path) => {
+])("%s is not found, and Lifeboat sends no request for the object", async (_, path) => {
   const cluster = clusterWith({ "get virtualmachineinstances": notFound });
   const app = openApp(cluster);
   const grant = { cluster: "prod", name: "jane", until: NOW.getTime() / 1000 + 60 };

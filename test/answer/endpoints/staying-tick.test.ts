@@ -39,7 +39,7 @@ function evacuating(isPinned = false): FakeCluster {
 const idle = () => undefined;
 const phases = (fake: FakeCluster) => fake.evacuations.list().map(({ status }) => status.phase);
 
-test("when a VM has moved, its Evacuation ends within five seconds, and so does the tick", async () => {
+test("when a VM has moved, the Evacuation and the tick end within five seconds", async () => {
   const fake = evacuating();
   const kubeVirt = new KubeVirt(fake, WEB, { outcomes: [], evacuates: true });
   const { seconds } = await tick(fake, (looks, now) => {

@@ -31,7 +31,7 @@ const QUESTIONS: readonly (readonly [string, Question, object | undefined, isSho
 ];
 
 test.each(QUESTIONS)(
-  "%s is read from the API server, and from a watch if one shows it",
+  "%s is read from a watch that shows the resource, and otherwise from the API server",
   async (_, question, value, isShown) => {
     const { fake, cluster, live } = clusterOf();
     const there = await live(question);

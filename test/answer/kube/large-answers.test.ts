@@ -49,14 +49,14 @@ describe("a list", () => {
     expect(given.limits()).toEqual(limits);
   });
 
-  test("with one object that is too large fails, and is not requested forever", async () => {
+  test("with one object that is too large fails, and Lifeboat does not request the list forever", async () => {
     const { cluster, limits } = await clusterOf([100, LARGEST_ANSWER_BYTES, 100]);
     await expect(cluster.list("virtualmachineinstances")).rejects.toMatchObject({ failure: { reason: "TooLarge" } });
     expect(limits().at(-1)).toBe(1);
   });
 });
 
-test("a single object that is too large fails, and the rest of it is not read", async () => {
+test("the read of a single object that is too large fails, and the rest of the answer is not read", async () => {
   const { cluster, responses } = await clusterOf(times(20, MB));
   await expect(cluster.get("virtualmachineinstances", { namespace: "apps", name: "web" })).rejects.toMatchObject({
     failure: { reason: "TooLarge" },

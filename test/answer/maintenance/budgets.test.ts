@@ -23,7 +23,7 @@ function guarded(spec: object, code?: (what: string) => number, onWrite?: (on: S
 test.each([
   ["restart", RESTART],
   ["stop", STOP],
-])("a %s waits for the budget of the VM's owner, and forecast and status name it", async (what, spec) => {
+])("a %s waits for the budget of the VM's owner, and forecast and status name the budget", async (what, spec) => {
   const on = guarded(spec);
   allow(on, 0);
   await ticks(on, 12);

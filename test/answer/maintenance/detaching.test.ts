@@ -60,7 +60,7 @@ test("a volume that is never detached keeps the node from Drained for five minut
 });
 
 test.each([403, 404])(
-  "if volume attachments are answered with %i, the maintenance ends and says that they are unknown",
+  "if the API server answers %i for volume attachments, the maintenance ends and reports the attachments as unknown",
   async (code) => {
     const refuse = (label: string) =>
       label.includes("volumeattachments") ? new Response("{}", { status: code }) : undefined;

@@ -78,7 +78,7 @@ test("a start that KubeVirt refuses is named, has an Event, and is repeated", as
   expect([returnedOf(on), isRunning(on)]).toEqual(["True ", true]);
 });
 
-test("a VM that its owner has started and stopped since stays off", async () => {
+test("a stopped VM stays off if the owner has started and stopped the VM since", async () => {
   const on = stage(STOP);
   await until(on, () => phaseOf(on.fake) === "Evacuated");
   runOn(on.fake, "node02");
@@ -133,7 +133,7 @@ test("a VM that its owner restarted while the node was uncordoned waits for anot
   expect(on.asked).toContain("restart");
 });
 
-test("a restarted VM that does not run after five minutes blocks, and a withdrawal ends it", async () => {
+test("a restarted VM that does not run after five minutes blocks the NodeEvacuation, and a withdrawal ends the NodeEvacuation", async () => {
   const vms = ["a", "b"].map((name) => ({ name, vmi: PINNED, runStrategy: "Always" }));
   const fake = created({ virtualMachines: RESTART }, vms);
   const asked: string[] = [];

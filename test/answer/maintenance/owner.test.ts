@@ -45,7 +45,7 @@ test.each<[string, (fake: FakeCluster) => unknown]>([
 const twenty = (runStrategy: string) =>
   Array.from({ length: 20 }, (_, index) => ({ name: `a-${index}`, vmi: PINNED, runStrategy }));
 
-test("one VM that can be restarted is restarted beside many that cannot", async () => {
+test("one VM that can be restarted is restarted beside many VMs that cannot be restarted", async () => {
   const fake = created({ ...RESTART, forceShutdowns: true }, [
     ...twenty("Halted"),
     { name: "web", vmi: PINNED, runStrategy: "Always" },
@@ -54,7 +54,7 @@ test("one VM that can be restarted is restarted beside many that cannot", async 
   expect(fake.evacuations.list().map(({ spec }) => [spec.vmiName, spec.by])).toEqual([["web", "Restart"]]);
 });
 
-test("one VM that its strategy shuts down is evicted beside many that stay", async () => {
+test("one VM with a strategy that shuts it down is evicted beside many VMs that stay", async () => {
   const none = { name: "web", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const fake = created({ forceShutdowns: true }, [...twenty("Always"), none]);
   await reconcileEvery(fake, openApp(fake));

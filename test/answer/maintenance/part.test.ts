@@ -21,7 +21,7 @@ test.each([
   [{}, ["restart", "restart"]],
   [{ progress: "Paused" }, ["restart"]],
   [{ intent: "Withdrawn" }, ["restart"]],
-])("with %j, KubeVirt is asked %j for a restart that it refuses", async (spec, asked) => {
+])("with %j, Lifeboat requests a refused restart again or not: %j", async (spec, asked) => {
   const on = asPartOfWeekend(stage(RESTART, () => 500));
   await until(on, () => on.asked.length === 1);
   on.fake.api.merge("rollingmaintenances", WEEKEND, { spec });

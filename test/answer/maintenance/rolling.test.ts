@@ -98,7 +98,7 @@ test("a pause also pauses the node in progress, and a resume continues it", asyn
   expect(rollingOf(stage.fake).status.phase).toBe("Completed");
 });
 
-test("a withdrawn RollingMaintenance uncordons its node, and starts no other", async () => {
+test("a withdrawn RollingMaintenance uncordons its node, and starts no other node", async () => {
   const stage = stageOf();
   // KubeVirt does nothing yet.
   await stage.apps[0]?.reconcile();

@@ -18,7 +18,7 @@ test("without watches, a resumed NodeEvacuation continues at the next reconcile 
   expect(phaseOf(on.fake)).toBe("Evacuating");
 });
 
-test("a guest that its eviction shuts down is counted and named", async () => {
+test("a guest that shuts down because of an eviction is counted and named", async () => {
   const none = { name: "none", vmi: { evictionStrategy: "None" }, runStrategy: "Always" };
   const fake = created({}, [none]);
   const app = openApp(fake);

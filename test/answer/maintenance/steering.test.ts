@@ -118,7 +118,7 @@ test("a taint that another party sets at the same time stays", async () => {
 });
 
 test.each([403, 409, 422, 500])(
-  "a change of a node answered %i does not stop the maintenance, and the next full scan repeats it",
+  "a change of a node answered %i does not stop the maintenance, and the next full scan repeats the change",
   async (code) => {
     const fake = startedOn();
     let isRefusing = true;

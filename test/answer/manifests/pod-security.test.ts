@@ -76,7 +76,7 @@ test("the namespace enforces the standard", () => {
   expect(namespace?.metadata.labels).toMatchObject({ "pod-security.kubernetes.io/enforce": "restricted" });
 });
 
-test("the image's user is a number, so a node sees that it is not root", () => {
+test("the image's user is a number, so a node sees that the user is not root", () => {
   const dockerfile = readFileSync(fileURLToPath(new URL("../../../infra/Dockerfile", import.meta.url)), "utf8");
   expect(/^USER (\d+)/m.exec(dockerfile)?.[1]).toBe("1000");
 });

@@ -172,7 +172,7 @@ describe("with clusters of the registry", () => {
     ["a signed cookie with more names",                 async () => `${unsigned()}~${await signedIn()}`,             false],
     ["a cookie signed with another registry's key", async () => await signedIn(later),                         false],
     ["a signed cookie",                                 async () => await signedIn(),                                true],
-  ])("%s causes reads of KV only if it opens a cluster: %s", async (_, cookieOf, opens) => {
+  ])("%s causes reads of KV only if the cookie opens a cluster: %s", async (_, cookieOf, opens) => {
     const cookie = await cookieOf();
     for (const path of ["/", "/fleet/prod", "/fleet/prod/vms/apps/web", ...(opens ? [] : ["/fleet/c7"])]) {
       const visitor = arriveThere();

@@ -122,7 +122,7 @@ test.each([
   ["still runs", {}, 1],
   ["is being deleted", { deleting: true }, 0],
   ["has ended", { phase: "Succeeded" }, 0],
-])("the node of a pod that its kubelet ends and that %s is read", async (_, tweak, count) => {
+])("a node is read when its kubelet ends a pod that %s", async (_, tweak, count) => {
   const fake = new FakeCluster();
   const ending = pod(tweak);
   fake.vmis.put(vmi());

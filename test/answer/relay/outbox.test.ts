@@ -56,7 +56,7 @@ describe("the outbox", () => {
     expect([outbox.length, outbox.waitingSince()]).toEqual([1, at(0)]);
   });
 
-  test("holds a failed event back while another is left, even if its object changes", () => {
+  test("holds a failed event back while another event is left, even if the object of the failed event changes", () => {
     outbox.put(vmiEvent("a"), at(0));
     outbox.postpone(outbox.first(1, at(0)), at(5));
     expect([outbox.put(vmiEvent("a", 2), at(1)), outbox.put(vmiEvent("b"), at(2))]).toEqual([false, true]);

@@ -43,7 +43,7 @@ test("the relay reports launcher pods that are preempted or ended by their kubel
   expect(stage.worker.taken.at(-1)?.data).toMatchObject({ uid: b.metadata.uid, reason: "Evicted" });
 });
 
-test("a launcher pod that its kubelet has ended is reported once without any Event", async () => {
+test("a launcher pod that was ended by its kubelet is reported once, even without an Event", async () => {
   const [a, b] = [await launcher("a"), await launcher("b")];
   await stage.startReady();
   const condition = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet" };

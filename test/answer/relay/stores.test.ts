@@ -51,7 +51,7 @@ test("a replica that is not the leader acts ten seconds later, but at once on a 
 
 const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
 
-test("a write of this process is visible until the watch shows it or a later version", () => {
+test("a write of this process is visible until the watch shows the write or a later version", () => {
   let view = seen(9);
   const metadata = { ...view, uid: "1" };
   const all = () => [{ metadata, facts: undefined, view }];

@@ -87,7 +87,7 @@ test("the watch of a server counts a tenant's pods that together exceed its memo
   expect(await inIsolate(() => pages(LARGE_POD), { doing: "watch" })).toBe(LARGE);
 });
 
-test("a forecast reports how many of a tenant's pods it could not judge within its memory", async () => {
+test("a forecast reports how many of a tenant's pods were too much for its memory", async () => {
   const node = { metadata: { name: "node-1", uid: "1", resourceVersion: "1" }, spec: {}, status: {} };
   const behaviour = (path: string) => {
     if (path.endsWith("/pods")) return pages(LARGE_POD);

@@ -141,7 +141,7 @@ test.each([
   expect((await openApp(fake).evict(evictionOf(forgery))).body).toEqual(allowance());
 });
 
-test("a pod that cannot be parsed hides no other, and makes the verdict of its node Unknown", async () => {
+test("a pod that cannot be parsed hides no other pod, and makes the verdict of its node Unknown", async () => {
   const fake = new FakeCluster();
   fake.vmis.put(vmi());
   fake.pods.put(pod());

@@ -68,7 +68,7 @@ const LACKS = [
 ] as const;
 
 test.each(LACKS)(
-  "given a Secret with %s, a replica reports it, and keeps its last settings",
+  "given a Secret with %s, a replica reports the fault, and keeps its last settings",
   async (_, data, message) => {
     const replica = startKeeping();
     await expect.poll(() => replica.used).toHaveLength(1);

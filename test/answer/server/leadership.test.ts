@@ -30,7 +30,7 @@ function replica(identity: string): Leadership {
 const leaders = () => [a?.isLeader(), b?.isLeader()];
 const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
 
-test("the first replica takes the Lease and renews it, and the other waits", async () => {
+test("the first replica takes and renews the Lease, and the other replica waits", async () => {
   for (let times = 0; times < 5; times += 1) {
     await a?.renew();
     await b?.renew();

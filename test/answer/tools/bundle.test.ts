@@ -37,7 +37,7 @@ test.each([
   ["the pages",                           /\/functions\/page\//],
   ["modules that only the pages use",     /\/hono\/.*\/(?:html|cookie|secure-headers)\//],
   ["the parser of descheduling policies", /\/js-yaml\//],
-])("the bundle contains %s, and loads it only when it is needed", (_, later) => {
+])("the bundle contains %s, and loads that code only on demand", (_, later) => {
   expect(sources.filter((source) => later.test(source))).not.toEqual([]);
   expect(sourcesAtStart.filter((source) => later.test(source))).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { withTables } from "../../../infra/tools/docs/policy/document.ts";
 
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
-test("REFERENCE.md has each feature and each version as the code has them", async () => {
+test("REFERENCE.md lists each feature and each version of the code", async () => {
   const text = withTables(read("REFERENCE.md"), {
     versions: versionTable,
     features: featureTable,

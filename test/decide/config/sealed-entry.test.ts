@@ -25,7 +25,7 @@ describe("a sealed entry", () => {
     expect(opened).toEqual(text === undefined ? refused : { ok: true, value: text });
   });
 
-  test("differs each time it is sealed, and hides its content", async () => {
+  test("differs each time, and hides its content", async () => {
     const [one, two] = [await seal(ENTRY, "prod", ours), await seal(ENTRY, "prod", ours)];
     expect(one).not.toBe(two);
     expect(one).toMatch(/^v1\.[\w-]{16}\.[\w-]+$/);
@@ -45,7 +45,7 @@ describe("a sealed entry", () => {
     ["in plain text", ENTRY],
     ["of another version", "v2.AAAAAAAAAAAAAAAA.AAAA"],
     ["that is not base64", "v1.AAAAAAAAAAAAAAAA.A"],
-  ])("%s is refused, and the problem does not repeat it", async (_, text) => {
+  ])("%s is refused, and the problem does not repeat the text", async (_, text) => {
     const problems = [{ field: "CLUSTER_REGISTRY.prod", message: NOT_SEALED }];
     expect(await unseal(text, "prod", [ours])).toEqual({ ok: false, problems });
   });

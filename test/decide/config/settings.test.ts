@@ -108,7 +108,7 @@ test.each([
   expect(merged(kubevirt)).toMatchObject({ ...DEFAULT_SETTINGS, ...settings });
 });
 
-describe("a feature gate is on if the KubeVirt CR or the LifeboatConfiguration names it", () => {
+describe("a feature gate is on if the KubeVirt CR or the LifeboatConfiguration names the gate", () => {
   const gate = "DeschedulerSupport";
   // prettier-ignore
   test.each([

@@ -147,11 +147,11 @@ describe("an Evacuation that follows another of the same pod", () => {
     next,
   ];
 
-  test("is reconciled again when the other is released", () => {
+  test("is reconciled again when the other Evacuation is released", () => {
     expect(planEvacuations(world({ evacuations: [cancelled, next] })).again).toBe(true);
   });
 
-  test("ignores the mark before the other is released, and adopts it afterwards", () => {
+  test("ignores the mark before the other Evacuation is released, and adopts the mark afterwards", () => {
     const after = statusAfter(next, { evacuations });
     expect(after.conditions).toMatchObject([{ type: "Marked", status: "True" }]);
   });
@@ -173,7 +173,7 @@ describe("the condition Released", () => {
   });
 });
 
-test("an Evacuation whose Released is False is kept, however old", () => {
+test("an Evacuation with the condition Released False is kept at any age", () => {
   const old = { ...ended("Withdrawn").status, completionTime: time(-9999), podUID: "gone" };
   const evacuations = [{ ...cancelled, status: old }];
   expect(only("DeleteEvacuation", planHistory(world({ evacuations })).chains.flat())).toEqual([]);

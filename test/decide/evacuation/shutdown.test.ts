@@ -153,7 +153,7 @@ describe("with the intent Withdrawn", () => {
     ["a VM stopped and released by release 0.3 starts", { ...STOPPED, conditions: released("True") }, undefined, "StartVm, Released", PENDING],
   ], "Withdrawn");
 
-  test("a VM stopped until its node is uncordoned is released when it runs again", () => {
+  test("an Evacuation that keeps a VM stopped until the uncordon is released when the VM runs again", () => {
     const stopped = own("web", { spec: { by: "ShutDown", runStrategy: "Always" }, status: STOPPED });
     expect(inShort(planned(stopped, { vmis: [], budgets: [] }))).toBe("-");
     expect(inShort(planned(stopped, { vmis: [another], budgets: [] }))).toBe("Released");

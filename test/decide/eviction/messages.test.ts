@@ -141,7 +141,7 @@ test("a pod that is gone has no warnings, although its last evacuation was aband
 });
 
 describe("a warning", () => {
-  test("has the same text at each request, so kubectl prints it once", () => {
+  test("has the same text at each request, so kubectl prints the warning once", () => {
     const [first, later] = [1, 19].map((seconds) => warnings({ evacuations: [withdrawn], now: at(seconds) }));
     expect(later).toEqual(first);
   });

@@ -37,14 +37,14 @@ test.each<[string, (facts: Facts) => unknown, unknown, readonly string[][]]>([
   ["facts in order, past an item that takes no place", (f) => takeInOrder(["c", "a", "b"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes c"], ["nodes a"]]],
   ["facts in order, for two places", (f) => takeInOrder(["c", "a", "b"], 2, (name) => isThere(f, name) || undefined), [true, true], [["nodes c", "nodes a"], ["nodes b"]]],
   ["facts in order, past many items", (f) => takeInOrder(["c", "d", "e", "f", "g", "a", "b"], 1, (name) => isThere(f, name) || undefined), [true], [["nodes c"], ["nodes d"], ["nodes e", "nodes f"], ["nodes g", "nodes a", "nodes b"]]],
-])("a rule that requests %s gets them in the fewest rounds", async (_, rule, answer, questions) => {
+])("a rule that requests %s gets these facts in the fewest rounds", async (_, rule, answer, questions) => {
   const { reads, rounds } = inRounds(NODES);
   const decided = await decide(rule, reads);
   expect([decided.answer, rounds]).toEqual([answer, questions]);
   expect([decided.reads, decided.rounds]).toEqual([rounds.flat().length, rounds.length]);
 });
 
-test("facts that the caller knows are not read, and facts that it names are read in the first round", async () => {
+test("facts that the caller knows are not read, and facts that the caller names are read in the first round", async () => {
   const { reads, rounds } = inRounds(NODES);
   const known = [[{ kind: "nodes", key: named("a") }, { value: undefined }]] as const;
   const first = [{ kind: "nodes", key: named("b") }] as const;

@@ -182,7 +182,7 @@ describe("a NoExecute taint", () => {
     ["whose feature gate is off deletes the pod if the hold policy is installed",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
   ])("%s", (_, tweak, expected) => expect(verbs(plannedDisruptions({ nodes: [here], ...tweak }))).toEqual(expected));
 
-  test("has its deadline counted from when Lifeboat first sees it", () => {
+  test("has a deadline that counts from the first time that Lifeboat sees the taint", () => {
     const [started] = plannedDisruptions({ pods: [target("NoExecuteTaint", -9999)], nodes: [here] });
     expect(started).toMatchObject({ evacuation: { spec: { cause: "NoExecuteTaint", deadline: time(300) } } });
   });

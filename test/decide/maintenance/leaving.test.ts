@@ -113,7 +113,7 @@ describe("a restarted VM that does not run again", () => {
     expect(late).toMatchObject({ phase: "Blocked", more: { blockers: [{ name: "db", reason: "NotRunningAgain" }] } });
   });
 
-  test("is reported while the next restart waits for it", () => {
+  test("is reported while the next restart waits for the VM", () => {
     const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } }, status: { blockers } });
     const next = nextOf({ ne, vms, vmis: [pinnedVm("web")], evacuations: [restartedFor(300)] });
     expect(next.phase).toBe("Blocked");

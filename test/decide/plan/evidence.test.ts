@@ -46,7 +46,7 @@ test.each<[string, Partial<Resident["vmi"] & object>]>([
   ]);
 });
 
-test("a class fails from its last failed attempts until a migration succeeds", () => {
+test("a class counts as failing from its last failed attempts until a migration succeeds", () => {
   const [oldest] = evidenceOf(fleet([moved, failed("a", 30), failed("b", 20)])).classes;
   expect(oldest).toMatchObject({
     proof: "Failing",
@@ -97,7 +97,7 @@ test.each([
     2,
     { unproven: [0, 0], failing: [0, 0], verdicts: ["WillSucceed", "WillSucceed"] },
   ],
-])("a VM that moves twice has the present launcher the second time: it %s", (_, migrations, parallel, expected) => {
+])("a VM that moves twice has the present launcher at the second move, and %s", (_, migrations, parallel, expected) => {
   const f = fleet(migrations);
   const { nodes } = planOf(f, options(f, { nodes: ["node01", "node03"], parallel }));
   const of = <T>(value: (node: (typeof nodes)[number]) => T) => nodes.map(value);

@@ -87,7 +87,7 @@ test("the table fits 80 columns with any node names, and -o wide shows every VM"
 test.each([
   ["hours", 2 ** 20, { nodeTimeoutSeconds: expect.any(Number) }],
   ["minutes", 2 ** 30, {}],
-])("the RollingMaintenance gives a node that takes %s the time that it takes", (_, bandwidth, timeout) => {
+])("the printed RollingMaintenance gives a node that takes %s enough time", (_, bandwidth, timeout) => {
   const f = cluster({ node01: [vm("large", 12)], node02: [] });
   const asked = options(f, { nodes: ["node01"], bandwidth });
   const made = planOf(f, asked);

@@ -75,7 +75,7 @@ test("a planned order drains no node that does not start", () => {
   expect(stuck).toEqual([]);
 });
 
-test("nothing is said about the start if the person may not read what the server reads", () => {
+test("a plan says nothing about the start if the person may not read everything that the server reads", () => {
   const f = beside([moving], { unread: ["whether quotas refuse target pods: you may not list resourcequotas"] });
   const made = plan(f, "WillSucceed");
   expect(made.nodes.map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
@@ -106,7 +106,7 @@ function printed(f: PlanFacts, startIf: StartIf, tweak: Partial<PlanOptions> = {
   return said.join("").split("\n");
 }
 
-test("the output names the node, why it does not start, and what follows", () => {
+test("the output names the node, the reason why the node does not start, and the consequences", () => {
   const f = cluster({ node01: [ending], node02: [vm("a")] });
   const lines = printed(f, "WillSucceed");
   expect(lines[0]).toBe(

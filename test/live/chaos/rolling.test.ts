@@ -70,7 +70,7 @@ test("the judge reports a target node that differs from the observed node", () =
   expect(outcomeProblems(part("a", "Evacuated", [one("Moved", "c")]), history, undefined)).toHaveLength(1);
 });
 
-test("the judge reports a VM on a node that is reported empty, and a VM that is not named", () => {
+test("the judge reports a VM on a node that counts as empty, and a VM without a named outcome", () => {
   const history = historyOf(vmi("1", "a"));
   expect(outcomeProblems(part("a", "Evacuated", [one("LeftBehind")]), history, undefined)).toEqual([
     "NodeEvacuation ne-a (Evacuated) says that web is LeftBehind",

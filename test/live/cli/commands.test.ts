@@ -171,7 +171,7 @@ describe("evacuate, cancel, retry", () => {
     expect(await call("cancel -y vm/web")).toMatchObject({ code: 1, err: [said] });
   });
 
-  test("given a VM that runs, evacuate --wait waits until it has moved, and prints its name alone", async () => {
+  test("given a running VM, evacuate --wait waits until the VM has moved, and prints only the name of the Evacuation", async () => {
     const { code, out, err } = await call("evacuate -y vm/web --wait", inMinutes());
     expect({ code, out }).toEqual({ code: 0, out: [expect.stringMatching(/^evacuation\.lifeboat\.dev\/web-.*-1$/)] });
     expect(err.at(-1)).toMatch(/^Moved – moved from node node01 to node node0[23]$/);
@@ -179,7 +179,7 @@ describe("evacuate, cancel, retry", () => {
     expect(evacuation?.spec).toMatchObject({ cause: "Operator", requestedBy: "kubernetes-admin" });
   });
 
-  test("evacuate joins an Evacuation in progress, and cancel ends it", async () => {
+  test("evacuate joins an Evacuation in progress, and cancel ends the Evacuation", async () => {
     const evacuated = await call("evacuate -y pinned --no-wait");
     expect((await call("evacuate -y pinned --no-wait")).out).toEqual(evacuated.out);
     expect((await call("cancel -y vm/pinned", inMinutes())).code).toBe(0);
@@ -209,7 +209,7 @@ describe("evacuate, cancel, retry", () => {
     expect((await call("cancel -y vm/pinned", inMinutes())).out).toEqual([`${name} withdrawn`]);
   });
 
-  test("given that Lifeboat does not run, evacuate says that it waits, gives up after 90 s, and the Evacuation stays", async () => {
+  test("given that Lifeboat does not run, evacuate reports the wait and gives up after 90 s, and the Evacuation stays", async () => {
     await stage.stopWorker();
     const { code, err } = await call("evacuate -y pinned");
     expect({ code, err }).toEqual({

@@ -5,7 +5,7 @@ import { useDrains } from "./drain-stage.ts";
 
 const on = useDrains();
 
-test("after Ctrl-C a drain continues; pause and resume change it, and the same command follows it again", async () => {
+test("after Ctrl-C a drain continues; pause and resume change the drain, and the same command follows the drain again", async () => {
   const node = await on.freshNode();
   const name = await on.vmOn(node);
   await on.limitMigrations(0);

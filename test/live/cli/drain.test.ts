@@ -46,7 +46,7 @@ describe("given a node with VMs and other pods", () => {
   });
 });
 
-test("a guest that its eviction shuts down is counted and named in the report", async () => {
+test("a guest that shuts down because of an eviction is counted and named in the report", async () => {
   const node = await on.freshNode();
   const [moves, ends] = [await on.vmOn(node), await on.vmOn(node, { evictionStrategy: "None" })];
   const { code, out } = await on.lifeboat(`drain ${node} --yes -o json`);

@@ -134,7 +134,7 @@ const CONFIGURATIONS: Resource = {
 };
 
 test.runIf(isInstalled)(
-  "the export for an own Secret and authority prints no secret, and Lifeboat works with it after kubectl apply, and changes neither",
+  "the export prints no secret, and after kubectl apply Lifeboat works with an own Secret and authority and keeps both",
   async () => {
     const { client } = sandbox;
     const authority = await createAuthority("ours");

@@ -32,7 +32,7 @@ describe("install is refused", () => {
     }
   });
 
-  test("with exit code 1 if the entry cannot be written, and its new token is deleted", async () => {
+  test("with exit code 1 if the entry cannot be written, and the new token is deleted", async () => {
     const { code, err } = await install("--entry /nowhere/entry.json", { meanwhile: () => untilFilled(stage.sandbox) });
     expect({ code, said: err.at(-1) }).toEqual({
       code: 1,

@@ -32,7 +32,7 @@ async function taint(taints: readonly object[] | null): Promise<void> {
   }
 }
 
-test("a quota for one pod of two is named with its remedy, and install ends when it is raised", async () => {
+test("a quota for one pod of two is named with its remedy, and install ends when the quota is raised", async () => {
   const quota = { namespace: "lifeboat-system", name: "few" };
   await sandbox.client.create(namespaces, { metadata: { name: quota.namespace } });
   await sandbox.client.create(resourceQuotas, { metadata: quota, spec: { hard: { pods: "1" } } });
@@ -50,7 +50,7 @@ test("a quota for one pod of two is named with its remedy, and install ends when
   expect(code).toBe(0);
 });
 
-test("taints that its pods do not tolerate are named, and install ends when they are removed", async () => {
+test("taints that Lifeboat's pods do not tolerate are named, and install ends when the taints are removed", async () => {
   await call("uninstall --yes");
   await taint([{ key: "dedicated", value: "gpu", effect: "NoSchedule" }]);
   await expect.poll(() => sandbox.client.get(namespaces, { name: "lifeboat-system" })).toBeUndefined();

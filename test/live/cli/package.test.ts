@@ -57,7 +57,7 @@ async function npm(args: readonly string[], cwd: string, program = "npm") {
   return await promisify(execFile)(program, args, { cwd, env });
 }
 
-test("the package is one program, its license and its README", () => {
+test("the package contains one program, the license and the README", () => {
   expect(files.toSorted()).toEqual([".build/lifeboat.mjs", "LICENSE", "README.md", "package.json"]);
 });
 

@@ -40,7 +40,7 @@ test("a drain of several nodes follows one RollingMaintenance until each is empt
   expect(JSON.parse(ofNode.out.join("\n"))).toMatchObject({ reports: [{ nodes: [{ node: a }] }] });
 });
 
-test("a node that blocks makes drain and status exit with 3; cancel uncordons it, and the rest never starts", async () => {
+test("a node that blocks makes drain and status exit with 3; cancel uncordons the node, and no other node starts", async () => {
   const pool = { pool: "several" };
   const [a, b] = [await on.freshNode(pool), await on.freshNode(pool)];
   const pinned = await on.pinnedOn(a);

@@ -93,7 +93,7 @@ async function signIn(page: Page, token: string): Promise<void> {
 const textOf = (page: Page) => page.locator("main").innerText();
 const heading = (page: Page) => page.locator("h1").innerText();
 
-test("a visitor opens the page with the address and token from a terminal, and closes it by signing out", async () => {
+test("a visitor opens the page with the address and token from a terminal, and signs out", async () => {
   const text = (await pageInvitation(stage.sandbox.client, `${stage.worker.url}/clusters/${CLUSTER}`)).join("\n");
   const [address = "", token = ""] = [/https:\S+/.exec(text)?.[0], /eyJ\S+/.exec(text)?.[0]];
   const context = await newContext();
@@ -112,7 +112,7 @@ test("a visitor opens the page with the address and token from a terminal, and c
   await context.close();
 });
 
-test("without JavaScript a visitor reads the command of an action; with it, a button copies the command", async () => {
+test("without JavaScript a visitor reads the command of an action; with JavaScript a button copies the command", async () => {
   const storageState = await signedIn.storageState();
   const plain = await newContext({ javaScriptEnabled: false, storageState });
   const still = await plain.newPage();
@@ -183,7 +183,7 @@ test.each([
   "/nosuch",
   "/signin",
 ])(
-  "axe finds no violation on the unfolded page %s, in both themes, and it fits phones and wall screens",
+  "axe finds no violation on the unfolded page %s, in both themes, and the page fits phones and wall screens",
   async (path) => {
     const page = await signedIn.newPage();
     await page.goto(path);
