@@ -1,6 +1,6 @@
 /**
- * Tests that only the policy and the nodes decide which pods of others descheduling evicts, whatever tenants write on
- * their pods. All tenants share the room of nodes and the limits. Pods in progress use up a limit, even if a tenant has
+ * Tests that only the policy and the nodes decide which pods of others descheduling evicts. Fields on a tenant's pods have
+ * no influence. All tenants share the room of nodes and the limits. Pods in progress use up a limit, even if a tenant has
  * forged the progress.
  */
 import * as fc from "fast-check";
