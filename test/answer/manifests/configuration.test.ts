@@ -47,7 +47,7 @@ describe("the API server refuses a configuration, and names field and expectatio
 });
 
 test("the API server refuses a configuration with another name", async () => {
-  const message = "the only LifeboatConfiguration that counts is named lifeboat";
+  const message = "metadata.name: expected lifeboat, because Lifeboat reads no other LifeboatConfiguration";
   expect(await send({}, "mine")).toMatchObject({ code: 422, message: expect.stringContaining(message) });
 });
 

@@ -39,8 +39,8 @@ test.each<[string, object | undefined, string]>([
   expect((await stage.create(spec, stage.as(LIFEBOAT))).answer).toEqual(refused(422, words));
 });
 
-const IMMUTABLE = "only intent and retryAt can change: create another Evacuation for anything else";
-const RESUMED = "a withdrawn Evacuation cannot be resumed: create another one";
+const IMMUTABLE = "only intent and retryAt can change: to change another field, create another Evacuation";
+const RESUMED = "a withdrawn Evacuation cannot be resumed: create another Evacuation";
 const BY = "spec.requestedBy: expected your own user name, or nothing";
 const MARKED = { ...VM, requestedBy: "KubeVirt", cause: "ApiEviction" };
 
@@ -65,8 +65,8 @@ test.each<[string, by: string, from: object, to: object, words: string]>([
 });
 
 const NOT_BEFORE = { inherited: { notBefore: "9999-12-31T00:00:00Z" } };
-const WAITS = "spec.inherited: expected nothing: what an Evacuation takes over is Lifeboat's to say";
-const CAUSE = "spec.cause: expected Operator: the other causes are Lifeboat's to name";
+const WAITS = "spec.inherited: expected nothing, because only Lifeboat sets this field";
+const CAUSE = "spec.cause: expected Operator, because only Lifeboat sets the other causes";
 
 // prettier-ignore
 test.each<[by: string, string, spec: object, words: string]>([
@@ -82,7 +82,8 @@ test.each<[by: string, string, spec: object, words: string]>([
 });
 
 const ENDED: readonly string[] = END_PHASES;
-const KEPT = "it has not ended, or Lifeboat starts a stopped VM again by it: to cancel it, set spec.intent: Withdrawn";
+const KEPT =
+  "the Evacuation has not ended, or Lifeboat needs it to start its stopped VM: to cancel it, set spec.intent: Withdrawn";
 
 test.each([...ACTIVE_PHASES, ...END_PHASES])(
   "an Evacuation in phase %s: an end is final, and only an ended one can be deleted",

@@ -36,7 +36,7 @@ test.each<[string, object, string]>([
 
 // prettier-ignore
 test.each<[string, object, object, string]>([
-  ["the node",           NODE,                               { nodeName: "node-4" },        "it cannot change"],
+  ["the node",           NODE,                               { nodeName: "node-4" },        "nodeName cannot change"],
   ["a withdrawn intent", { ...NODE, intent: "Withdrawn" },   { intent: "Evacuate" },        "a withdrawn NodeEvacuation cannot be resumed"],
   ["the progress",       NODE,                               { progress: "Paused" },        ""],
   ["the schedule",       NODE,                               { schedule: { notAfter: LATE } }, ""],

@@ -54,11 +54,11 @@ const evict =
     return { method: "POST", path: `${path}/eviction`, body };
   };
 
-const ANNOTATIONS = "only annotations of Lifeboat's may be added, changed or removed";
-const REST = "only annotations of a pod may be changed";
-const VMS_ONLY = "only pods of virtual machines may be deleted";
-const UID_OF_DELETION = "a pod may be deleted by its UID only";
-const UID_OF_EVICTION = "a pod may be evicted by its UID only";
+const ANNOTATIONS = "Lifeboat may add, change or remove only its own annotations of a pod";
+const REST = "Lifeboat may change only annotations of a pod";
+const VMS_ONLY = "Lifeboat may delete only pods of virtual machines";
+const UID_OF_DELETION = "Lifeboat has to name the pod's UID when it deletes a pod";
+const UID_OF_EVICTION = "Lifeboat has to name the pod's UID when it evicts a pod";
 
 let created = 0;
 

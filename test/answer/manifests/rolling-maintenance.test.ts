@@ -58,8 +58,8 @@ test.each<[string, object, string]>([
 
 // prettier-ignore
 test.each<[string, object, object, string]>([
-  ["the nodes",    NODES,                              { nodes: { names: ["node-4"] } },  "it cannot change"],
-  ["the labels",   POOL,                               { nodes: { matchLabels: { pool: "gpu" } } }, "it cannot change"],
+  ["the nodes",    NODES,                              { nodes: { names: ["node-4"] } },  "nodes cannot change"],
+  ["the labels",   POOL,                               { nodes: { matchLabels: { pool: "gpu" } } }, "nodes cannot change"],
   ["intent, back", { ...NODES, intent: "Withdrawn" },  { intent: "Evacuate" },            "a withdrawn RollingMaintenance cannot be resumed"],
   ["progress",     NODES,                              { progress: "Paused" },            ""],
   ["the hours",    NODES,                              { schedule: { notAfter: LATE } },  ""],
