@@ -15,15 +15,15 @@ export const ENDPOINT_MESSAGES = {
   invalid: "invalid",
   smallerBody: "expected a smaller body",
   bodyAtMost: (bytes: number) => `expected a body of at most ${bytes} bytes`,
-  wholeBody: "expected the whole body",
+  wholeBody: "expected the whole body, but the connection ended early",
   otherContentType: "expected another content type",
   trueOrFalse: "expected true or false",
   noNode: "no such node in the cluster",
   noNodeEvacuation: "no such NodeEvacuation in the cluster",
   noRollingMaintenance: "no such RollingMaintenance in the cluster",
-  noVm: "the cluster has no such VMI, and no evacuation or migration of it",
+  noVm: "the cluster has no VMI of this name, and no evacuation or migration of such a VMI",
   clusterUnavailable: "the API server does not answer",
-  sendAgain: "some events could not be acted on: send all of them again",
+  sendAgain: "Lifeboat could not act on some events: send all of them again",
   busy: "too many reviews are in progress: try again",
   undecided: "Lifeboat could not read the pod; Lifeboat's log says why",
   internalError: "an unexpected error; Lifeboat's log describes it",
@@ -41,7 +41,7 @@ export const ENDPOINT_MESSAGES = {
   policyGroup: "expected policy/v1 or policy/v1beta1",
   eviction: "expected Eviction",
   deletedByLifeboat: (pod: string, reason: string) =>
-    `pod "${pod}" may be deleted (${reason}): Lifeboat deletes it in place of this request, by its UID`,
+    `pod "${pod}" may be deleted (${reason}): this request is refused only because Lifeboat deletes the pod itself`,
   vmiChanges: "its VMI keeps changing",
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
@@ -57,7 +57,7 @@ export const ENDPOINT_MESSAGES = {
   findingCluster: "finding the cluster",
 
   // Other log lines
-  tickMissing: "the scheduled scan of this cluster could not start in time: the next tick scans it",
-  leftOut: (resource: string) => `one object of ${resource} cannot be parsed: Lifeboat ignores it`,
+  tickMissing: "the scheduled scan of this cluster could not start in time: the next tick scans the cluster",
+  leftOut: (resource: string) => `an object of ${resource} cannot be parsed: Lifeboat ignores the object`,
   logUnexpected: "unexpected error",
 } as const;

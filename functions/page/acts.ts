@@ -83,7 +83,7 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const drain: Act = {
     name: "Drain this node",
     effect:
-      "Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. The command shows the verdict first. --at TIME starts it later.",
+      "Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. The command shows the verdict first. --at TIME starts the drain later.",
     command: shellLine("lifeboat", "drain", node),
   };
   const restart: Act = {

@@ -59,7 +59,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   const { historySeconds } = settings.evacuation;
   const sorted = sortEvacuations(evacuations, now, historySeconds);
   const open = [...sorted.needAttention, ...sorted.inProgress];
-  const caption = html`Kept for ${lasting(historySeconds)}; the newest one of a pod while the pod exists`;
+  const caption = html`Kept for ${lasting(historySeconds)}. The newest evacuation of a pod stays while the pod exists`;
   const options = { cluster: target.name, now };
   const main = html`${crumbs([target.name])}
     <h1>${visible(target.name)}</h1>
@@ -72,7 +72,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
       ${nodeTable(lines, target.name)}
     </section>
     ${section("VMs that leave their node", open, (rows) => evacuationTable(rows, { ...options, most: MOST_OPEN }))}
-    ${section("Ended lately", sorted.ended, (rows) => evacuationTable(rows, { ...options, caption, most: MOST_ENDED }))}
+    ${section("Ended recently", sorted.ended, (rows) => evacuationTable(rows, { ...options, caption, most: MOST_ENDED }))}
     ${fromTerminal("kubectl get evacuations -A -o wide -w", "lifeboat doctor")}`;
   return { title: target.name, every: EVERY_SECONDS, main };
 }
@@ -139,7 +139,7 @@ function problemsOf(conditions: readonly Condition[]): readonly Problem[] {
   const problems = conditions.flatMap(({ type, status, reason, message }): readonly Problem[] => {
     if (reason === "ExpiresSoon") {
       const what = type === "CertificateValid" ? "The certificate of Lifeboat's webhooks" : "Lifeboat's token";
-      return [{ mood: "warn", title: `${what} ends soon`, message }];
+      return [{ mood: "warn", title: `${what} expires soon`, message }];
     }
     const title = ownValue(WRONG, type);
     if (title === undefined || status === "True") return [];

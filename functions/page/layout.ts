@@ -111,11 +111,11 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
   UnknownCluster:       ["No such cluster", "Lifeboat is configured for no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
-  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Lifeboat deletes those that its command created some time after they end."],
-  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Lifeboat deletes those that its command created some time after they end."],
+  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Some time after its end, Lifeboat deletes a NodeEvacuation that its command created."],
+  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Some time after its end, Lifeboat deletes a RollingMaintenance that its command created."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
-  InvalidConfiguration: ["Lifeboat is not set up for this cluster", "Its entry in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
-  ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read it, the API server treats evictions as the webhook's failurePolicy says. Try again in a moment, or run lifeboat doctor."],
+  InvalidConfiguration: ["Lifeboat is not set up for this cluster", "The entry of the cluster in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
+  ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read the cluster, the API server treats evictions as the webhook's failurePolicy says. Try again in a moment, or run lifeboat doctor."],
   InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Its log describes the error. Your VMs are not affected."],
 };
 

@@ -98,7 +98,7 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
  */
 function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { spec, status } = ne;
-  const { startTime, message = "Lifeboat has not read it yet" } = status;
+  const { startTime, message = "Lifeboat has not processed the object yet" } = status;
   if (hasEnded({ status })) return isolated(sentence(message));
   if (spec.intent === "Withdrawn") return "It is cancelled. Running migrations continue, other VMs stay.";
   if (spec.progress === "Paused") {

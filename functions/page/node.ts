@@ -141,7 +141,7 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     ${state === "Draining" ? drainingPart(view.progress, now) : ""}
     ${section(state === "Draining" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods that block a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}
-    ${section("Have left lately", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
+    ${section("Left recently", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
     ${preflightPart(view, now)} ${actsPart(all === undefined ? [] : actsOf(view, maintenance))}
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
@@ -171,7 +171,7 @@ function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string
     case "Drained":
       return `No VM is left on this node${pods.length === 0 ? "" : `, but ${counted(pods.length, "other pod")}`}. The node takes no new pods.`;
     case "Cordoned":
-      return `The node takes no new pods. Nothing asks its ${counted(vms, "VM")} to leave yet.`;
+      return `The node takes no new pods. Nothing evacuates its ${counted(vms, "VM")} yet.`;
     case "InUse":
       return vms === 0 ? "No VM runs on this node." : `${counted(vms, "VM", ["runs", "run"])} on this node.`;
   }
@@ -194,7 +194,7 @@ function drainingPart({ active, gone, here }: NodeProgress, now: Date): Html {
 
 function whenEmpty(node: string): Html {
   return html`<div class="empty">
-    <p>Every VM has left. When the work on the node is done, let it take pods again:</p>
+    <p>Every VM has left. When the work on the node is done, let the node take pods again:</p>
     ${commandLine(shellLine("kubectl", "uncordon", node))}
   </div>`;
 }

@@ -88,7 +88,7 @@ function rankOf({ status: { phase = "Scheduled" } }: RollingMaintenanceFacts): n
   return Object.keys(MOODS).indexOf(phase);
 }
 
-const UNSEEN = "Lifeboat has not read it yet";
+const UNSEEN = "Lifeboat has not processed the object yet";
 
 function doneOf({ status: { nodeCounts: counts } }: RollingMaintenanceFacts): string {
   return counts === undefined ? "" : `${counts.evacuated} of ${counts.total} done`;
@@ -142,7 +142,7 @@ const EVERY_SECONDS = 5;
 
 function timeLine(found: RollingMaintenanceFacts, cluster: string, now: Date): Html {
   const { bars, span } = timeLineOf(found, now);
-  if (bars.length === 0) return html`<p class="empty">Its nodes are known when it starts.</p>`;
+  if (bars.length === 0) return html`<p class="empty">The nodes are known when the maintenance starts.</p>`;
   const columns: readonly Column<Bar>[] = [
     { head: "Node", cell: ({ node }) => nodeLink(cluster, node.name) },
     { head: "Phase", cell: ({ node }) => badge(node.phase, ROW_MOODS[node.phase]) },

@@ -177,7 +177,7 @@ interface SignInView {
 // prettier-ignore
 const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: string]>> = {
   NoToken:    ["No token", "Enter the token that opens the cluster."],
-  NoCluster:  ["No cluster", "Enter the name of the cluster, as Lifeboat's configuration has it."],
+  NoCluster:  ["No cluster", "Enter the name that the cluster has in Lifeboat's configuration."],
   CookieFull: ["The cookie is full", "Your browser keeps at most 4 KB of sign-ins. Sign out, then sign in to the clusters that you need."],
   NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
   Unknown:    ["The token was not accepted", "There is no such cluster, or the cluster does not accept the token, or cannot be reached now. Lifeboat's log has the reason."],
@@ -202,7 +202,7 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
       to === FLEET_PATH
         ? ""
         : html`<p class="muted">
-            Signed in already? A link from another site does not carry that along:
+            Are you signed in already? A link from another site loses the sign-in:
             <a href="${to}">go on to the page</a>.
           </p>`
     }
@@ -214,7 +214,7 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
         instances.
       </p>
       ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --audience lifeboat")}
-      <p class="muted">It is exchanged for a cookie that ends after an hour, or with the token.</p>
+      <p class="muted">Lifeboat exchanges the token for a cookie, which expires after an hour or with the token.</p>
     </section>`;
   return layout({ title: "Sign in", main });
 }

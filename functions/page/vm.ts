@@ -136,7 +136,7 @@ function onEviction({ decision, unread, vmi, settings }: VmView): OnEviction {
   if (decision === undefined) {
     const outcome =
       unread === undefined
-        ? "There is no pod of it that could be evicted."
+        ? "The VM has no pod that could be evicted."
         : `Its ${unread} could not be read, so Lifeboat cannot say what an eviction would do.`;
     return { mood: "warn", answer: "Unknown", outcome };
   }
@@ -156,7 +156,7 @@ function onEviction({ decision, unread, vmi, settings }: VmView): OnEviction {
     };
   if (MOVES.has(reason))
     return { mood: "good", answer: "Moves", outcome: "An eviction would move it to another node." };
-  return { mood: "warn", answer: "Refused", outcome: "An eviction would be refused, and move nothing." };
+  return { mood: "warn", answer: "Refused", outcome: "An eviction would be refused, and would not move the VM." };
 }
 
 function evictionPart(view: VmView): Html {
@@ -166,7 +166,7 @@ function evictionPart(view: VmView): Html {
   const { verdict, reason } = decision;
   const messages = verdict === "Allow" ? decision.warnings : [decision.message];
   return html`<section>
-    <h2>What an eviction would get now ${badge(`${answer}: ${reason}`, mood)}</h2>
+    <h2>The answer to an eviction now ${badge(`${answer}: ${reason}`, mood)}</h2>
     <p>${outcome}</p>
     ${messages.map((words) => html`<p>${isolated(words)}</p>`)}
   </section>`;
@@ -179,7 +179,7 @@ interface Place {
 
 function vmPart({ settings, pod, migration }: VmView, vmi: VmiFacts, { cluster, now }: Place): Html {
   const { migratable, reason, message } = vmi.liveMigratable;
-  const whose = vmi.evictionStrategy === undefined ? "KubeVirt's default" : "its own";
+  const whose = vmi.evictionStrategy === undefined ? "KubeVirt's default" : "set on the VM";
   const took = vmi.movedInSeconds === undefined ? "" : html`; its migration took ${lasting(vmi.movedInSeconds)}`;
   const cooldown = cooldownReason(vmi, { settings, now });
   return html`<section>

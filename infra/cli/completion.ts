@@ -19,7 +19,7 @@ export const completion: Add = (program, { connect, ends, everything }) => {
   program
     .command("completion")
     .description(
-      `Prints what makes the shell complete commands, options, nodes and VMs.
+      `Prints a script with which the shell completes commands, options, nodes and VMs.
 
 bash: source <(lifeboat completion bash), in ~/.bashrc; needs the package bash-completion
 zsh: source <(lifeboat completion zsh), in ~/.zshrc after compinit

@@ -41,7 +41,7 @@ export const evacuate: Add = (program, { host, connect, ends }) => {
     `Creates an Evacuation, so that the virtual machine migrates to another node, and waits until Lifeboat has started
 it. If an evacuation of the VM is in progress, the command joins it.
 
-Exit code: 0 Lifeboat has started it, with --wait: the VM has moved; 1 neither, for example because the VM cannot migrate.`,
+Exit code: 0 Lifeboat has started the evacuation (with --wait: the VM has moved), 1 it has not, for example because the VM cannot migrate.`,
   )
     .option("--wait", "wait until the VM has moved or the evacuation has failed")
     .option("--no-wait", "return before Lifeboat has reacted")

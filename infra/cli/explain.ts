@@ -26,7 +26,7 @@ const explainNode: Add = (questions, { host, connect, ends }) => {
       `Predicts, from the present state, whether a drain of the node will succeed: which VMs move, shut down, block or lack room
 elsewhere, who can change that, and how long the drain takes. It changes nothing.
 
-Exit code: 0 it will succeed, 3 it will block or there is no room, 4 not everything could be read, 1 there is no answer.`,
+Exit code: 0 the drain will succeed, 3 the drain will block or has no room, 4 not everything could be read, 1 the command failed.`,
     )
     .argument("<node>", "node-1 or node/node-1", nameMatching("node", KIND.node))
     .option(...FORCE)

@@ -10,12 +10,13 @@ import { SELECTOR } from "./preflight.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
 export const pause: Add = (program, call) => {
-  const about = "Nothing new starts on these nodes. Running migrations continue, and the nodes stay cordoned.";
+  const about =
+    "Pauses maintenance: nothing new starts on its nodes. Running migrations continue, and the nodes stay cordoned.";
   changing(program, { change: "pause", about }, call);
 };
 
 export const resume: Add = (program, call) => {
-  changing(program, { change: "resume", about: "Maintenance that was paused continues." }, call);
+  changing(program, { change: "resume", about: "Resumes maintenance that was paused." }, call);
 };
 
 interface Changing {

@@ -3,7 +3,7 @@
  */
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 
-const CHECK = "Check with `lifeboat doctor` whether it runs.";
+const CHECK = "Check with `lifeboat doctor` whether Lifeboat runs.";
 const vmText = ({ namespace, name }: NamespacedName) => `VM "${name}" in namespace "${namespace}"`;
 const orSimilar = (names: readonly string[]) =>
   names.length === 0 ? "" : `. Did you mean ${names.length === 1 ? "" : "one of "}${names.join(", ")}?`;
@@ -20,7 +20,7 @@ export const CLI_MESSAGES = {
   expectedName: (kind: string) => `Expected the name of a ${kind}: lowercase letters, digits, "-" and ".".`,
   expectedCount: (most: number) => `Expected a number from 1 to ${most}.`,
   expectedNodes: "expected names of nodes, or --selector",
-  notBoth: "expected names of nodes, or --selector, not both",
+  notBoth: "expected either names of nodes or --selector, but found both",
   expectedTargets: (words: string) => `expected ${words}, or --selector`,
   oddLabel: (term: string) => `--selector: expected key=value or key, got "${term}"`,
   endsTooEarly: (start: string, end: string) => `--until: expected a time after ${start}, got ${end}`,
@@ -29,15 +29,15 @@ export const CLI_MESSAGES = {
   kubeconfigUnread: (file: string, why: string) => `the kubeconfig ${file} cannot be read: ${why}`,
   noKubeconfig: "there is no kubeconfig: set KUBECONFIG or --kubeconfig FILE",
   noContext: (context: string, known: readonly string[]) =>
-    `--context: the kubeconfig has no context "${context}"; it has ${known.join(", ") || "none"}`,
+    `--context: the kubeconfig has no context "${context}". Its contexts: ${known.join(", ") || "none"}`,
   noCurrentContext: "the kubeconfig has no current context: choose one with --context",
   noCluster: (context: string) =>
-    `the kubeconfig's context "${context}" names no cluster: choose another one with --context`,
+    `the kubeconfig's context "${context}" names no cluster: choose another context with --context`,
 
   // Answers of the API server
   where: ({ context, server }: Where) => `context "${context}", ${server}`,
   unreachable: (why: string | undefined) => `the cluster cannot be reached: ${why ?? "the connection broke"}`,
-  tooSlow: "the cluster did not answer in time: try again, or with a longer --request-timeout",
+  tooSlow: "the cluster did not answer in time: try again, or set a longer --request-timeout",
   unauthorized: "the cluster does not accept your credentials: log in again, or choose another --context",
   forbidden: (said: string) => `you are not allowed to do this: ${said}`,
   noReason: "the API server does not say why",
@@ -48,7 +48,7 @@ export const CLI_MESSAGES = {
   notServed: (request: string) => `the API server does not serve ${request}`,
   answered: (request: string, code: number, said: string | undefined) =>
     `the API server answered ${request} with ${code}${said === undefined ? "" : `: ${said}`}`,
-  defect: (said: string) => `a defect of the command lifeboat, please report it: ${said}`,
+  defect: (said: string) => `this is a defect of the command lifeboat, please report it: ${said}`,
 
   // Objects that are not found
   noNodes: (labels: string | undefined, context: string) =>
@@ -75,15 +75,15 @@ export const CLI_MESSAGES = {
 
   // Changes and their progress
   changed: (name: string, how: "paused" | "resumed" | "cancelled" | "withdrawn") => `${name} ${how}`,
-  notReadYet: "Lifeboat has not read it yet",
+  notReadYet: "Lifeboat has not processed the object yet",
   paused: (message: string) => `paused: nothing new starts; ${message}`,
   pausedAsPart: (name: string, rolling: string) =>
-    `NodeEvacuation ${name} is part of RollingMaintenance ${rolling}, which is paused. Resume that: lifeboat resume rollm/${rolling}`,
+    `NodeEvacuation ${name} is part of RollingMaintenance ${rolling}, which is paused. Resume the RollingMaintenance: lifeboat resume rollm/${rolling}`,
   evacuation: (name: string) => `evacuation.lifeboat.dev/${name}`,
-  waiting: "waiting for Lifeboat, which without a relay acts once a minute …",
+  waiting: "waiting for Lifeboat. Without a relay, Lifeboat acts once a minute …",
   notReacted: (seconds: number) => `Lifeboat has not reacted for ${seconds} s. ${CHECK}`,
   notReactedYet: (seconds: number) =>
-    `Lifeboat has not reacted for ${seconds} s. ${CHECK} The object stays, and Lifeboat acts on it once it runs.`,
+    `Lifeboat has not reacted for ${seconds} s. ${CHECK} The object stays. Lifeboat acts on the object as soon as Lifeboat runs.`,
   hasChanged: (kind: string, name: string) => `${kind} ${name} has just changed: try again`,
   hasJustEnded: "another evacuation of this VM has just ended: try again",
   nothingEvacuates: (vm: NamespacedName, newest: string) => `no evacuation of ${vmText(vm)} is in progress${newest}`,
@@ -110,10 +110,10 @@ export const CLI_MESSAGES = {
   blocker: (object: string, pod: string, since: string | undefined, why: string) =>
     `${object}: ${pod}${since === undefined ? "" : `, for ${since}`}: ${why}`,
   withFix: (message: string, fix: string | undefined) => (fix === undefined ? message : `${message} (${fix})`),
-  unlisted: (vms: number, moved: number) => `${vms} not listed (of all VMs, ${moved} moved)`,
+  unlisted: (vms: number, moved: number) => `${vms} not listed (in total, ${moved} have moved)`,
 
   // Files with a secret
   fileExists: (file: string) =>
-    `${file} exists, and a secret is only written into a new file: move the file, or name another one`,
+    `${file} exists, but the command writes secrets only into new files: move the file, or name another file`,
   fileUnwritten: (file: string, why: string) => `${file} cannot be written: ${why}`,
 } as const;

@@ -15,8 +15,8 @@ import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Paint, paintFor, printable, printTable } from "./print.ts";
 import { orNode } from "./suggest.ts";
 
-export const FORCE = ["--force", "as with kubectl drain: pods without a controller go, too"] as const;
-export const EMPTY_DIR = ["--delete-emptydir-data", "as with kubectl drain: pods with an emptyDir go, too"] as const;
+export const FORCE = ["--force", "pods without a controller leave, too, as with kubectl drain"] as const;
+export const EMPTY_DIR = ["--delete-emptydir-data", "pods with an emptyDir leave, too, as with kubectl drain"] as const;
 
 export const SELECTOR = ["-l, --selector <labels>", "all nodes with these labels: pool=x,zone=y"] as const;
 

@@ -25,7 +25,7 @@ function listed<N extends string>(name: N, summary: string, load: () => Promise<
 
 const COMPLETION = listed(
   "completion",
-  "have bash, zsh or fish complete commands, nodes and VMs",
+  "print a script for completion in bash, zsh or fish",
   () => import("./completion.ts"),
 );
 
@@ -35,13 +35,13 @@ const COMMANDS: readonly Listed[] = [
   listed("explain", "predict a drain of a node, or the answer to an eviction of a pod", () => import("./explain.ts")),
   listed("plan", "rehearse a maintenance of many nodes: which can be drained, and when", () => import("./plan/plan.ts")),
   listed("drain", "drain nodes, one after the other: migrate their VMs, and report what blocks", () => import("./drain/drain.ts")),
-  listed("status", "show maintenance in progress, and what blocks it since when", () => import("./status.ts")),
+  listed("status", "show maintenance in progress, what blocks it, and since when", () => import("./status.ts")),
   listed("report", "report the outcome of each node and VM of a maintenance", () => import("./report.ts")),
-  listed("pause", "start nothing new on a node that is being drained", () => import("./maintenance.ts")),
+  listed("pause", "pause a maintenance: start nothing new on its nodes", () => import("./maintenance.ts")),
   listed("resume", "resume a maintenance that was paused", () => import("./maintenance.ts")),
   listed("evacuate", "move a VM to another node", () => import("./evacuate.ts")),
   listed("cancel", "stop the evacuation of a VM, or the maintenance of nodes", () => import("./cancel.ts")),
-  listed("retry", "try a failed evacuation of a VM again, now", () => import("./evacuate.ts")),
+  listed("retry", "retry a failed evacuation of a VM now", () => import("./evacuate.ts")),
   listed("doctor", "check the installation, and suggest fixes", () => import("./doctor/doctor.ts")),
   listed("install", "install Lifeboat in a cluster, or bring it up to date", () => import("./install/install.ts")),
   listed("uninstall", "remove Lifeboat from a cluster, and list what is left", () => import("./install/uninstall.ts")),
@@ -116,9 +116,13 @@ type Program = ReturnType<typeof createProgram>;
 function createProgram({ stdout, stderr }: Host) {
   return new Command("lifeboat")
     .description("Keeps virtual machines running when Kubernetes wants their pods gone. Also: kubectl lifeboat.")
-    .option("--kubeconfig <file>", "(default: $KUBECONFIG, else ~/.kube/config)")
-    .option("--context <name>", "a context of the kubeconfig")
-    .option("-n, --namespace <name>", "(default: the context's)", nameMatching("namespace", /^(?:ns|namespaces?)\//i))
+    .option("--kubeconfig <file>", "the kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
+    .option("--context <name>", "the context (default: the kubeconfig's current context)")
+    .option(
+      "-n, --namespace <name>",
+      "the namespace (default: the context's namespace)",
+      nameMatching("namespace", /^(?:ns|namespaces?)\//i),
+    )
     .addOption(
       new Option("--request-timeout <time>", "how long the API server may take to answer")
         .argParser(secondsOf)

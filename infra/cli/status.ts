@@ -14,14 +14,14 @@ export const status: Add = (program, { host, connect, ends }) => {
   program
     .command("status")
     .description(
-      `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names it
-shows only these, also if they have ended: SINCE is then the time since the end.
+      `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names,
+it shows only the named maintenance, even if it has ended. SINCE is then the time since the end.
 
 Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), otherwise 0.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
-    .addOption(output("wide: with the start time of each"))
+    .addOption(output("wide: also the start times"))
     .action(
       ends(async (words, { selector, output: form }) => {
         const connection = connect();

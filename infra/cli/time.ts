@@ -5,7 +5,8 @@ import { secondsOf } from "./command.ts";
 import { UsageError } from "./failed.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
-export const TIMES = "22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h";
+export const TIMES =
+  "22:00 (the next 22:00 in your time zone), 2026-12-01T22:00:00+01:00, or a time from now such as 90m or 2h";
 
 export type At = (now: Date, after?: Date) => Date;
 

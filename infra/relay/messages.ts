@@ -20,7 +20,7 @@ export const RELAY_MESSAGES = {
 
   synced: "synced",
   notSynced: "not synced yet\n",
-  oddObject: "an object is too large or malformed: only its identity is known",
+  oddObject: "an object is too large or malformed: the relay knows only its identity",
   noObject: "ignored an item that is not an object",
   noVersion: "the list has no resourceVersion",
   watchEnded: "the API server ended a watch",

@@ -10,7 +10,7 @@ const gates = ["EvictionsInBackground"] as const;
 
 export const descheduling = {
   name: "descheduling",
-  about: "Lifeboat's own descheduler may evict; you apply its policy (ConfigMap lifeboat-descheduler)",
+  about: "lets Lifeboat's own descheduler evict pods by your policy (ConfigMap lifeboat-descheduler)",
   gates,
   manifests: ["descheduling"],
   permissions: [

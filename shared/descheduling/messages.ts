@@ -14,7 +14,7 @@ export const DESCHEDULING_MESSAGES = {
   refused: "is not evicted, because the API server or a webhook refused the eviction",
   unanswered: "may or may not be evicted, because the API server did not answer",
   nominated: (outcome: string, nodeName: string, { profile, plugin, reason }: By) =>
-    `${outcome}; ${profile}/${plugin} chose it on node ${nodeName}${reason === undefined ? "" : ` (${reason})`}`,
+    `${outcome}; ${profile}/${plugin} chose the pod on node ${nodeName}${reason === undefined ? "" : ` (${reason})`}`,
   triggeredBy: ({ profile, plugin, reason = "" }: By) => `triggered by ${profile}/${plugin}: ${reason}`,
 
   // Problems of the policy
@@ -33,6 +33,6 @@ export const DESCHEDULING_MESSAGES = {
 
   // The doctor
   isValid: "the descheduling policy is valid",
-  leftOut: "some plugins of the descheduling policy are left out",
+  leftOut: "Lifeboat ignores some plugins of the descheduling policy",
   nothingDescheduled: "nothing is descheduled: the policy is missing or wrong",
 } as const;

@@ -35,7 +35,7 @@ export const EVACUATION_MESSAGES = {
   migrationCreated: (name: string) => `migration ${name} has been created`,
   attemptStarts: (name: string, nodeName: string | undefined, attempt: number, most: number) =>
     `migration ${name} moves the VM off node ${nodeName} (attempt ${attempt} of ${most})`,
-  marked: (nodeName: string | undefined) => `status.evacuationNodeName is ${nodeName}`,
+  marked: (nodeName: string | undefined) => `status.evacuationNodeName of the VMI is ${nodeName}`,
 
   // A migration that has not started
   targetPodNotCreated: (m: Migration) => `KubeVirt has not created the target pod of ${called(m)} yet`,
@@ -82,7 +82,7 @@ export const EVACUATION_MESSAGES = {
   // Blocked
   cannotLeave: (nodeName: string | undefined, why: string) => `cannot leave node ${nodeName}: ${why}`,
   noVirtHandler: (nodeName: string) =>
-    `virt-handler does not run on node ${nodeName}: a taint that it does not tolerate evicts it. Remove the taint, or add a toleration to ` +
+    `virt-handler does not run on node ${nodeName}: a taint that virt-handler does not tolerate evicts it. Remove the taint, or add a toleration to ` +
     "spec.workloads.nodePlacement of the KubeVirt object",
   notScheduled: "the VM is not on a node yet",
   beingReceived: "the VM is being received from another namespace or cluster",
@@ -91,7 +91,8 @@ export const EVACUATION_MESSAGES = {
   personsMigrationBlocked: ({ name }: Named, why: string) =>
     `migration ${name}, which a person created, cannot start: ${why}`,
   notMigratable: (why: string) => `the VM is not live-migratable: ${why}`,
-  unknownStrategy: (field: string, value: string) => `${field} is "${value}": this is no eviction strategy of KubeVirt`,
+  unknownStrategy: (field: string, value: string) =>
+    `${field} is "${value}", which is not an eviction strategy of KubeVirt`,
   strategyNone: "the VM's eviction strategy is None: KubeVirt does not migrate the VM",
 
   // The end
@@ -104,7 +105,7 @@ export const EVACUATION_MESSAGES = {
   noExecuteTaintGone: (nodeName: string) => `node ${nodeName} no longer has the NoExecute taint`,
   preemptionOver: ({ name }: Pod) => `the scheduler no longer deletes pod ${name}`,
   markRemoved: "evacuationNodeName was removed from the VMI",
-  exhausted: (attempts: number, last: string) => `${attempts} attempts have failed; the last one: ${last}`,
+  exhausted: (attempts: number, last: string) => `${attempts} attempts have failed; the last failure: ${last}`,
   moved: (from: string | undefined, to: string | undefined) =>
     `moved${from === undefined ? "" : ` from node ${from}`} to ${to === undefined ? "another namespace or cluster" : `node ${to}`}`,
   movedBy: (message: string, cause: string) => `${message} (cause ${cause})`,
@@ -125,10 +126,12 @@ export const EVACUATION_MESSAGES = {
   // A restart or a stop instead of a migration
   askedToRestart: "KubeVirt is asked to restart the VM, on another node",
   askedToStop: "KubeVirt is asked to stop the VM",
-  askedAgain: (seconds: number) => `KubeVirt has not acted on the request for ${seconds} s: Lifeboat repeats it`,
+  askedAgain: (seconds: number) =>
+    `for ${seconds} s, KubeVirt has not acted on the request: Lifeboat repeats the request`,
   requestPending: (isUndone: boolean) =>
-    `KubeVirt has the request, but virt-controller has not acted on it${isUndone ? "; the evacuation was cancelled: after the stop, the VM starts again" : ""}`,
-  requestHeld: (why: string) => `KubeVirt has not acted on the request, and Lifeboat does not repeat it: ${why}`,
+    `KubeVirt has the request, but virt-controller has not acted on it${isUndone ? "; because the evacuation was cancelled, the VM starts again after the stop" : ""}`,
+  requestHeld: (why: string) =>
+    `KubeVirt has not acted on the request, and Lifeboat does not repeat the request: ${why}`,
   paused: "spec.progress of its NodeEvacuation is Paused",
   nodeSchedulable: "its node is schedulable",
   shutsDown: "the guest shuts down",
@@ -152,5 +155,5 @@ export const EVACUATION_MESSAGES = {
     `stopped for the maintenance of node ${e.status.sourceNode ?? ""}: ${REFUSED(e)}`,
   askedToStart: "KubeVirt was asked to start the VM",
   hasStarted: "the VM has been started",
-  ownerChanged: "its owner has deleted or changed the VM",
+  ownerChanged: "the VM's owner has deleted or changed the VM",
 } as const;

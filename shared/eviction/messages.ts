@@ -43,7 +43,9 @@ export const MESSAGE = {
    */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
-    (ended === undefined ? "" : `; the last one was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
+    (ended === undefined
+      ? ""
+      : `; the last evacuation was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
   NotMigratable: (vmi: VmiFacts, strategy: string) =>
     `${quotedVmi(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
@@ -58,8 +60,8 @@ export const MESSAGE = {
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quotedVmi(vmi)}`,
   /** KubeVirt's own webhook reviews the same request, and marks the VM no matter how Lifeboat answers. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
-    `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new one for ` +
-    `${Math.ceil(seconds)} s, but KubeVirt's own webhook can: stop the drain to keep the VM on its node`,
+    `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new evacuation for ` +
+    `${Math.ceil(seconds)} s, but KubeVirt's own webhook can mark the VM: stop the drain to keep the VM on its node`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
   /** Events about a request. */
@@ -88,21 +90,22 @@ export const REMEDY = {
     "the VM's owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
   External: "the VM's external controller, which acts on evictionStrategy External: move or stop the VM",
   BudgetUnknown: "the owner of the PodDisruptionBudget: correct the object that the message names",
-  BudgetExhausted: "the owner of the PodDisruptionBudget: more replicas, healthy ones, or a smaller budget",
+  BudgetExhausted:
+    "the owner of the PodDisruptionBudget: add replicas, repair unhealthy replicas, or allow more disruptions",
   BudgetOfController:
-    "nobody yet: its controller may allow the eviction later; if not, the administrator of that controller",
-  SeveralBudgets: "the owner of the PodDisruptionBudgets: leave one that selects the pod",
+    "nobody yet: the budget's controller may allow the eviction later. Otherwise, the administrator of that controller",
+  SeveralBudgets: "the owner of the PodDisruptionBudgets: change them so that only one selects the pod",
   LeftOver: "an administrator: make sure that no guest runs in the pod, then kubectl delete pod",
   BoundToNode: "the VM's owner: change its nodeSelector or affinity, or stop the VM",
   MigrationsOff: "the administrator of the KubeVirt CR: raise the limit of migrations above 0",
   NameTooLong: "the VM's owner: stop the VM, or create it again with a shorter name",
   Orphaned: "the person who drains: kubectl delete pod, because the pod's VMI is gone",
-  Finalizers: "the owner of the finalizers: the controller that set them has to remove them",
+  Finalizers: "the owner of the finalizers: make the controller that set the finalizers remove them",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
-  QuotaExceeded: "the owner of the ResourceQuota: leave enough for one more pod of the VM while it moves",
+  QuotaExceeded: "the owner of the ResourceQuota: leave enough for a second pod of the VM while the VM moves",
   NoRoom:
-    "an administrator: add a node, or free room on one; if the message names Taints: uncordon a node, or remove its taint",
-  Unmanaged: "the person who drains: kubectl drain --force deletes it for good",
+    "an administrator: add a node, or free room on one; if the message names Taints, uncordon a node or remove its taint",
+  Unmanaged: "the person who drains: kubectl drain --force deletes the pod, and nothing creates it again",
   LocalStorage: "the person who drains: add --delete-emptydir-data, which loses the data in the pod's emptyDir volumes",
   StrategyNone: "the VM's owner: set evictionStrategy LiveMigrate; otherwise the drain shuts the guest down",
   ShutdownByStrategy: "the VM's owner: plan for the shutdown, or remove what blocks migration",
@@ -110,7 +113,7 @@ export const REMEDY = {
     "nobody: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
   Abandoned:
     "the VM's owner, or an administrator: remove the cause that the Evacuation's message names, then try again",
-  SchedulingGated: "the owner of the scheduling gate that the message names: remove it from the target pod",
+  SchedulingGated: "the owner of the scheduling gate that the message names: remove the gate from the target pod",
   TargetRefused:
     "an administrator: change the policy or webhook in the message, so that KubeVirt can create the target pod",
   TargetNotStarted: "an administrator: kubectl describe pod says what the target pod waits for",
@@ -123,7 +126,8 @@ const BLOCKED = {
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
   NotScheduled: "nobody: the VM is starting",
   BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
-  PersonsMigration: "the person who created the migration can delete that migration; the VM then gets another",
+  PersonsMigration:
+    "the person who created the migration: delete that migration; Lifeboat then moves the VM with another migration",
   DecentralizedMigration:
     "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",
 } as const;
@@ -186,7 +190,7 @@ function progressText({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts 
     case "Abandoned":
       return `the last evacuation of ${vmi} was abandoned: ${message}`;
     case "Withdrawn":
-      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new one before ${until}, but KubeVirt's webhook can`;
+      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before ${until}, but KubeVirt's webhook can mark the VM`;
     case "BackingOff":
       return `evacuation of ${vmi} waits until ${until} after ${failures(attempts, maxAttempts)}: ${message}`;
     case "Blocked":

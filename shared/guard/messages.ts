@@ -15,10 +15,10 @@ export const GUARD_MESSAGES = {
   // A deletion that is refused or allowed
   waits: (pod: Named, cause: Cause, vmi: NamespacedName, until: string) =>
     `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
-    `until ${until} at the latest`,
+    `at the latest until ${until}`,
   refused: ({ requester, pod }: Deletion, cause: Cause, nodeName: Where, until: string) =>
     `${requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${nodeName}, ` +
-    `until ${until} at the latest`,
+    `at the latest until ${until}`,
   allowed: ({ requester, pod }: Deletion, cause: Cause, why: string) =>
     `${requester} deletes pod ${pod.name} (cause ${cause}), and the VM ends with it: ${why}`,
   unknownStrategy: (field: string, value: string) => `KubeVirt does not know ${field} "${value}"`,
@@ -45,5 +45,5 @@ export const GUARD_MESSAGES = {
   noGate: "none of its feature gates is on",
   handlerEnds: "a NoExecute taint evicts virt-handler",
   policiesMissing: "the guard's policies are missing",
-  policyWithoutGate: "a policy exists although its feature gate is off",
+  policyWithoutGate: "a policy of the guard exists although its feature gate is off",
 } as const;

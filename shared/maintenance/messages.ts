@@ -39,7 +39,7 @@ export const MAINTENANCE_MESSAGES = {
 
   // Progress
   progress: ({ total, left, moving, waiting, blocked }: VmCounts, pods: number) => {
-    if (left + moving === 0) return `no VM is left; other pods: ${pods}`;
+    if (left + moving === 0) return `no VM is left; other pods that have to leave: ${pods}`;
     if (left === 0) return `no VM is left; VMs that are still arriving on other nodes: ${moving}`;
     // `moving` is not shown here, because it includes VMs that have arrived and whose migrations have not ended.
     return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
@@ -73,7 +73,7 @@ export const MAINTENANCE_MESSAGES = {
     `${message} once nothing else blocks the node (with spec.forceShutdowns: true, Lifeboat does not wait)`,
   slowToEnd: (end: string) => `Terminating, and its grace period ends at ${withoutFractions(end)}`,
   slowToEndFix: ({ namespace, name }: NamespacedName) =>
-    `the pod's owner, or an administrator: kubectl describe pod ${name} -n ${namespace}`,
+    `the pod's owner, or an administrator: kubectl describe pod ${name} -n ${namespace} shows why it does not end`,
   notBackFix: ({ namespace, spec }: EvacuationFacts) =>
     `the VM's owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
   evictionRefused: "its eviction is refused, by a webhook or a policy of another product",
@@ -118,7 +118,7 @@ export const MAINTENANCE_MESSAGES = {
     `volumes that are still attached to the node (kubectl get volumeattachments): ${volumes}`,
   attachmentsUnknown: DETACHING_UNKNOWN,
   noVmLeft: (volumes: string) => `no VM is left; ${volumes}`,
-  notStartedAgain: (vms: readonly string[]) => `not started again yet: ${vms.join("; ")}`,
+  notStartedAgain: (vms: readonly string[]) => `stopped VMs that have not started again yet: ${vms.join("; ")}`,
   aboutToStart: "it is about to start",
 
   // The doctor

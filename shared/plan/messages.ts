@@ -47,7 +47,7 @@ export const PLAN_MESSAGES = {
   mayHaveNoRoom: (homeless: readonly string[]) =>
     `whether all VMs and pods find room: if kube-scheduler chooses other nodes than this plan, there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
-    `${vms} VM${vms === 1 ? " needs" : "s need"} ${needed}; the roomiest other node has ${most} free`,
+    `${vms} VM${vms === 1 ? " needs" : "s need"} ${needed}; the other node with the most room has ${most} free`,
 
   // A guest that ends
   mayEndAgain: (summary: string, vms: readonly string[]) =>

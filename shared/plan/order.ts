@@ -82,7 +82,7 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Says how much memory is missing for VMs of the node, and how much the roomiest other node has left. Returns undefined
+ * Says how much memory is missing for VMs of the node, and how much the other node with the most room has left. Returns undefined
  * if the node has room.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {

@@ -47,7 +47,7 @@ export const PREFLIGHT_MESSAGES = {
   noGuest: "no guest runs in it any more",
   isDeleted: "is being deleted",
   evicted: "not a VM's pod: evicted like any other pod",
-  followsVm: "holds a volume of a VM, and leaves with it",
+  followsVm: "holds a volume of a VM, and leaves with the VM",
   orphaned: (vmi: Named | undefined) =>
     `${vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} was created after this pod's VMI`}: KubeVirt's webhook refuses every eviction of this launcher pod`,
   leftOver: (pod: Named, { nodeName }: VmiFacts) =>
@@ -105,7 +105,7 @@ export const PREFLIGHT_MESSAGES = {
   notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
   nextPodUnknown: (vm: Pod, field: string) => `the requirements of the next pod of VM ${keyOf(vm)}: ${field}`,
   nextPodUnsure: (vm: Pod, field: string) =>
-    `whether the next pod of VM ${keyOf(vm)} has ${field}: if so, it fits on no node`,
+    `whether the next pod of VM ${keyOf(vm)} has ${field}: a pod with ${field} fits on no node`,
   whenGone,
   noReplacement: (pod: Pod, budget: string) =>
     whenGone(pod, `PodDisruptionBudget ${budget} allows no eviction, and no controller replaces the missing pod`),

@@ -11,7 +11,7 @@ export const SETTINGS_MESSAGES = {
   permitted: "Lifeboat has the permissions that this configuration needs",
   lacking: (permissions: readonly string[]) => `the service account may not ${permissions.join(", ")}`,
   webhookCalled: "The API server asks Lifeboat about evictions",
-  notCalledYet: "Lifeboat has no record of a review of an eviction in this cluster: normal after an installation",
+  notCalledYet: "Lifeboat has no record of an eviction review in this cluster, which is normal after an installation",
   allDecided: "Lifeboat could read what it needed for every eviction on record",
   undecided: (last: string) => `Lifeboat answered an eviction although it could not read what it needed: ${last}`,
 
@@ -31,18 +31,18 @@ export const SETTINGS_MESSAGES = {
 
   // The guard's policies
   policyWithoutGate: (policies: readonly string[]) =>
-    `${policies.join(", ")} refuse deletions although their feature gates are off; Lifeboat deletes the pods whose deletion they refuse`,
+    `policies refuse deletions although their feature gates are off: ${policies.join(", ")}. Lifeboat deletes the pods whose deletion these policies refuse`,
   policyMissing: (policies: readonly string[]) =>
-    `${policies.join(", ")} do not exist: while Lifeboat is unavailable, deletions of VMs' pods succeed; without lifeboat-hold-taints, deletions because of taints succeed at any time`,
+    `policies do not exist: ${policies.join(", ")}. While Lifeboat is unavailable, deletions of VMs' pods succeed. Without lifeboat-hold-taints, deletions because of taints succeed at any time`,
   handlerEndsWithTaint:
-    "virt-handler does not tolerate NoExecute taints: such a taint evicts it, and then no VM can leave the node",
+    "virt-handler does not tolerate NoExecute taints: such a taint evicts virt-handler, and then no VM can leave the node",
   holds: "While Lifeboat is unavailable, the API server refuses to delete pods whose VMs have to move",
 
   // The webhook objects
   webhookMissing: (object: string) => `${object} does not exist: run lifeboat install`,
   webhookWrong: (object: string, problems: readonly string[]) =>
     `${object}: ${problems.join("; ")}: run lifeboat install`,
-  webhookAbsent: (endpoint: string) => `there is no webhook ${endpoint}.lifeboat.dev in it`,
+  webhookAbsent: (endpoint: string) => `it has no webhook ${endpoint}.lifeboat.dev`,
   webhookUntrusted: "its caBundle does not trust the certificate that Lifeboat serves",
   webhookPath: (cluster: string, endpoint: string) =>
     `its path is not /clusters/${cluster}/admission/${endpoint} with a webhookToken of this cluster`,
@@ -69,8 +69,8 @@ export const SETTINGS_MESSAGES = {
   token: "expected a token",
   tokenWithoutSpaces: "expected a token, without spaces or line breaks",
   longToken: "expected a token of at least 16 characters, without spaces or line breaks",
-  tokens: "expected a token, or a list of them",
-  atLeastOne: "expected at least one",
+  tokens: "expected a token, or a list of tokens",
+  atLeastOne: "expected at least one entry",
   relaySecret: "expected whsec_ and the base64 of 24 to 64 bytes",
   headerName: "expected the name of a header",
   foreignHeader: "expected a header that Lifeboat does not set itself",

@@ -41,7 +41,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["a configuration with two problems",                     { problems: ["a: b", "c: d"] },          "Valid",     "False InvalidConfiguration: a: b; c: d. These fields have their defaults, unknown gates are off, and the other fields apply"],
   ["all needed permissions",   {},                                      "Permitted", "True Granted: Lifeboat has the permissions that this configuration needs"],
   ["missing permissions",          { lacking },                            "Permitted", "False Forbidden: the service account may not list pods, patch kubevirt.io/virtualmachineinstances"],
-  ["no call of the webhook yet",      {},                                      "WebhookCalled", "Unknown NotObserved: Lifeboat has no record of a review of an eviction in this cluster: normal after an installation"],
+  ["no call of the webhook yet",      {},                                      "WebhookCalled", "Unknown NotObserved: Lifeboat has no record of an eviction review in this cluster, which is normal after an installation"],
   ["a call of the webhook",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
   ["wrong webhooks",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
   ["a missing webhook",              { called: true, ...wrong("WebhookMissing", "a") }, "WebhookCalled", "False WebhookMissing: a"],

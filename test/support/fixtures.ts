@@ -83,7 +83,7 @@ export const MARK_SEEN: EvacuationCondition = {
   type: "Marked",
   status: "True",
   reason: "Marked",
-  message: `status.evacuationNodeName is ${NODE}`,
+  message: `status.evacuationNodeName of the VMI is ${NODE}`,
   lastTransitionTime: time(-60),
 };
 

@@ -16,15 +16,15 @@ export async function tokens(reads: DoctorReads): Promise<readonly Finding[]> {
   const all = await reads.tokens();
   const used = all.filter(({ isUsed }) => isUsed).length;
   if (await isInCluster(reads)) {
-    const reason = "it does not expire, and nothing in the cluster needs it";
+    const reason = "the token does not expire, and nothing in the cluster needs it";
     if (all.length === 0) return [ok("the kubelet renews the tokens of Lifeboat's pods")];
     return all.map(({ name }) => warning(`Secret ${name} holds a token of Lifeboat's account`, reason, deleting(name)));
   }
   if (all.length === 0) return [await withoutSecret(reads)];
   const several = warning(
     `${used} Secrets hold tokens of Lifeboat's account that have been used`,
-    "each of them gives access to the API server, and the Worker needs one",
-    "kubectl -n lifeboat-system get secrets -L kubernetes.io/legacy-token-last-used; delete those that the Worker no longer uses",
+    "each token gives access to the API server, and the Worker needs only one token",
+    "kubectl -n lifeboat-system get secrets -L kubernetes.io/legacy-token-last-used; delete the Secrets that the Worker no longer uses",
   );
   return [...all.map((token) => ofSecret(token, used > 0, reads.now)), ...(used > 1 ? [several] : [])];
 }
@@ -40,9 +40,9 @@ function ofSecret({ name, createdAt, isUsed }: TokenSecret, isAnyUsed: boolean, 
       "if a rotation is in progress, finish it; otherwise delete the Secret, because nothing needs its token",
       deleting(name),
     );
-  if (!isUsed) return warning(said, "the Worker uses another token, or none", ROTATE);
+  if (!isUsed) return warning(said, "the Worker uses another token, or no token", ROTATE);
   if (seconds <= OLD_SECONDS) return ok(said);
-  return warning(said, "it never expires: replace it once a year, or use a token that expires", ROTATE);
+  return warning(said, "the token never expires: replace it once a year, or use a token that expires", ROTATE);
 }
 
 function deleting(name: string): string {

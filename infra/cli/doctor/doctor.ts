@@ -54,7 +54,7 @@ export const doctor: Add = (program, { host, connect, ends }) => {
       `Checks Kubernetes, KubeVirt, Lifeboat, the relay and the credentials, with the kubeconfig alone, and evicts one VM's pod
 in a dry run. It changes nothing. Each problem has its reason and the command that fixes it.
 
-Exit codes: 0 nothing failed, 3 a check failed, 4 none failed and something could not be read.`,
+Exit codes: 0 no check failed, 3 a check failed, 4 no check failed, but something could not be read.`,
     )
     .addOption(output())
     .action(

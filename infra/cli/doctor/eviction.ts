@@ -17,7 +17,7 @@ export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {
   const trial = await reads.trial();
   if (trial.pod === undefined) {
     const { causes, fix, isMissing } = await explanationOf("", reads);
-    return isMissing ? failed("no eviction is answered by Lifeboat", causes, fix) : notTried(trial.why);
+    return isMissing ? failed("Lifeboat answers no eviction", causes, fix) : notTried(trial.why);
   }
   const { pod, code, message } = trial;
   const words = wordsIn(trial);
@@ -25,9 +25,10 @@ export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {
   const { causes, fix } = await explanationOf(message, reads);
   if (words !== undefined) {
     const logsCommand = (await isInCluster(reads)) ? LOGS : "npx wrangler tail";
-    if (saysUndecided(words)) return failed(`${what}: Lifeboat is asked and cannot decide`, words, logsCommand);
+    if (saysUndecided(words))
+      return failed(`${what}: the API server asks Lifeboat, but Lifeboat cannot decide`, words, logsCommand);
     if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
-    return failed(`${what}: another endpoint of Lifeboat is asked`, words, fix);
+    return failed(`${what}: the API server asks the wrong endpoint of Lifeboat`, words, fix);
   }
   if (code === GONE) return notTried(`pod ${pod} has just gone`);
   const said = `${code}${message === "" ? "" : `: ${message}`}`;
@@ -64,12 +65,16 @@ async function explanationOf(message: string, reads: DoctorReads) {
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");
   const install = `lifeboat install${inside ? "" : " --worker URL"}`;
   if (webhook === "Missing") {
-    return { causes: ["webhook lifeboat is missing, so the API server does not ask"], fix: install, isMissing: true };
+    return {
+      causes: ["webhook lifeboat is missing, so the API server does not ask Lifeboat"],
+      fix: install,
+      isMissing: true,
+    };
   }
   // The webhook's URL may be the address of a Service, which only hosts of the cluster can resolve.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
   const fix = inside ? LOGS : reaching;
-  if (message.includes(NOT_CALLED)) return { causes: ["the API server asks, and gets no answer"], fix };
+  if (message.includes(NOT_CALLED)) return { causes: ["the API server asks Lifeboat, and gets no answer"], fix };
   const [, by] = DENIED.exec(message) ?? [];
   const who = by === undefined ? "no webhook has refused it" : `only webhook ${by} has refused it`;
   const causes = [
@@ -77,7 +82,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
     "the API server does not reach Lifeboat (firewall, DNS, caBundle)",
     "Lifeboat does not accept the URL's cluster or webhookToken",
     ...(inside ? [] : [TOKEN]),
-    "the webhook leaves the pod out",
+    "the rules or conditions of the webhook exclude the pod",
   ];
   return { causes, fix };
 }

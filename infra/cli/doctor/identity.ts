@@ -29,12 +29,15 @@ export async function identity(reads: DoctorReads): Promise<readonly Finding[]> 
     (endpoint) => webhookState(webhooks[endpoint], { endpoint, cluster, tokens, settings, trust }) ?? [],
   );
   const problems = states.flatMap(({ problem }) => problem?.message.replace(/: run lifeboat install$/, "") ?? []);
-  const mismatch = `${SECRET} and Lifeboat's webhooks do not belong together`;
-  const fitting = `${SECRET}, the paths of Lifeboat's webhooks and their caBundles belong together`;
+  const mismatch = `${SECRET} and Lifeboat's webhooks do not match`;
+  const fitting = `${SECRET}, the paths of Lifeboat's webhooks and their caBundles match`;
   const together = problems.length === 0 ? ok(fitting) : failed(mismatch, problems, fix);
   const { ok: isValid, reason, message } = judgeCertificate(trustedOr(states, certPem), reads.now);
-  if (!isValid) return [together, failed(message, "no webhook of Lifeboat's can be called", fix)];
-  return [together, ...(reason === "ExpiresSoon" ? [warning(message, "nothing renews it by itself", fix)] : [])];
+  if (!isValid) return [together, failed(message, "the API server cannot call Lifeboat's webhooks", fix)];
+  return [
+    together,
+    ...(reason === "ExpiresSoon" ? [warning(message, "nothing renews the certificate automatically", fix)] : []),
+  ];
 }
 
 function trustedOr(states: readonly { readonly chain?: ReturnType<typeof trustIn>["chain"] }[], certPem: string) {

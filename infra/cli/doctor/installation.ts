@@ -26,7 +26,7 @@ export async function lifeboatServed({ lifeboatKinds }: DoctorReads): Promise<Fi
   const served = await lifeboatKinds();
   const missing = ["evacuations", "nodeevacuations", "lifeboatconfigurations"].filter((kind) => !served.includes(kind));
   if (missing.length === 0) return ok("lifeboat.dev/v1alpha1 is served");
-  const reason = "Lifeboat refuses every eviction of a VM while it cannot read them";
+  const reason = "while Lifeboat cannot read these kinds, it refuses every eviction of a VM";
   return failed(`lifeboat.dev/v1alpha1: ${missing.join(", ")} not served`, reason, "lifeboat install");
 }
 
@@ -37,7 +37,7 @@ const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided"] as const
 export async function reportedConditions(reads: DoctorReads): Promise<readonly Finding[]> {
   const found = await reads.configuration();
   if (found === undefined) {
-    const reason = "without it no conditions report on Lifeboat: kubectl explain lifeboatconfiguration";
+    const reason = "without this object, no conditions report on Lifeboat: kubectl explain lifeboatconfiguration";
     return [ok("there is no LifeboatConfiguration: the defaults are in force", [reason])];
   }
   const wanted = [...TYPES, "CredentialsValid", ...((await isInCluster(reads)) ? ["CertificateValid"] : [])];
@@ -71,7 +71,12 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
   const fix = FIXES[type][inside ? 0 : 1];
   if (status === "False") return [failed(said, message, fix)];
   if (observedGeneration < found.generation) {
-    return [warning(said, "it is about the configuration before its last change: the next full scan updates it")];
+    return [
+      warning(
+        said,
+        "the condition is about the configuration before its last change: the next full scan updates the condition",
+      ),
+    ];
   }
   if (status === "Unknown") return [warning(said, message)];
   if (reason === "ExpiresSoon") return [warning(said, message, fix)];
@@ -101,7 +106,8 @@ function replicas(what: string, name: string, { wanted, available, message }: De
   const said = `${what}: ${available} of ${wanted} replicas are available`;
   if (available >= wanted && available > 0) return ok(said);
   const reason =
-    message || "the replicas are not ready: each needs a first list for every watch. Their logs say what is missing";
+    message ||
+    "the replicas are not ready: each replica needs a first list for every watch. The logs say what is missing";
   const fix = `kubectl -n lifeboat-system get pods; kubectl -n lifeboat-system logs deployment/${name}`;
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }

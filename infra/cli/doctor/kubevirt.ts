@@ -6,7 +6,7 @@ import { failed, type Finding, ok, warning } from "../../../shared/settings/find
 import { Unread } from "./check.ts";
 import { KUBEVIRT_WEBHOOK, type DoctorReads } from "./reads.ts";
 
-const OLD = "Lifeboat is neither made for older versions nor tested with them";
+const OLD = "Lifeboat does not support older versions, and is not tested with them";
 const INSTALL = "https://kubevirt.io/user-guide/cluster_admin/installation/";
 
 export async function apiServerAnswers({ version, context, server }: DoctorReads): Promise<readonly Finding[]> {
@@ -29,7 +29,8 @@ export async function apiServerAnswers({ version, context, server }: DoctorReads
 export async function apiServerVersion({ version }: DoctorReads): Promise<Finding> {
   const { text, minor } = await version();
   const needs = `(needs 1.${OLDEST.kubernetes})`;
-  if (minor === undefined) return warning(`the API server is ${text} ${needs}`, "it does not say its minor version");
+  if (minor === undefined)
+    return warning(`the API server is ${text} ${needs}`, "the API server does not report its minor version");
   if (!isOld("kubernetes", minor)) return ok(`the API server is ${text} ${needs}`);
   const fix = "https://kubernetes.io/docs/tasks/administer-cluster/cluster-upgrade/";
   return failed(`the API server is ${text}, too old ${needs}`, OLD, fix);
@@ -56,7 +57,7 @@ export async function kubevirtObject({ kubevirt }: DoctorReads): Promise<readonl
 function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
   const needs = `(needs 1.${OLDEST.kubevirt})`;
   if (minor === undefined) {
-    const reason = text === "" ? "the KubeVirt object does not say it" : `"${text}" is a build from a branch`;
+    const reason = text === "" ? "the KubeVirt object does not report a version" : `"${text}" is a build from a branch`;
     return warning(`KubeVirt's version is unknown ${needs}`, reason);
   }
   if (!isOld("kubevirt", minor)) return ok(`KubeVirt is ${text} ${needs}`);
@@ -66,7 +67,8 @@ function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
 
 function rollout({ facts: { namespace, isRollingOut } }: KubeVirtSeen): readonly Finding[] {
   if (isRollingOut !== true) return [];
-  const reason = "its components restart, and it may migrate VMs: drain no node until the rollout has ended";
+  const reason =
+    "KubeVirt's components restart, and KubeVirt may migrate VMs: drain no node until the rollout has ended";
   return [warning("KubeVirt is being rolled out", reason, `kubectl -n ${namespace} get kubevirt,pods`)];
 }
 

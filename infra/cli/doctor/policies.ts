@@ -83,10 +83,17 @@ export async function schedulers({
   if (!featureGates.includes("PreemptionEvictionLiveMigration")) return [];
   const accounts = await read();
   if (accounts === undefined)
-    return [warning(UNKNOWN_SCHEDULERS, "they are in ClusterRoles and ClusterRoleBindings", READ_ROLES)];
+    return [
+      warning(
+        UNKNOWN_SCHEDULERS,
+        "the command finds these accounts in ClusterRoles and ClusterRoleBindings",
+        READ_ROLES,
+      ),
+    ];
   const found = schedulerFix(accounts, requesters);
   if (found === undefined) return [ok("the guard covers all accounts that schedule pods")];
-  const reason = "they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them";
+  const reason =
+    "these accounts may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them there";
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 
@@ -108,7 +115,8 @@ function findingOf(manifest: Manifest, site: GuardSite, objects: Installed): rea
     return [warning(`${idOf(manifest)} does not fit this cluster`, WITHOUT_CLOCK, FIX)];
   }
   const found = objects.get(idOf(manifest));
-  if (found === undefined) return [failed(`${idOf(manifest)} is missing`, "its binding does nothing", FIX)];
+  if (found === undefined)
+    return [failed(`${idOf(manifest)} is missing`, "without the policy, its binding does nothing", FIX)];
   const { spec } = z.object({ spec: z.unknown() }).parse(found);
   const differences = differencesOf(fitPolicy(manifest, site)["spec"], spec, "spec");
   if (differences.length === 0) return [];

@@ -21,7 +21,7 @@ const ANSWERS = [400, 429, 500, 503, 504];
 export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {
   const found = await findPod(connection, clusterStrategy);
   if (found === undefined)
-    return { pod: undefined, why: "there is no running VM that can migrate and is not about to" };
+    return { pod: undefined, why: "found no running VM that can migrate and is not already leaving its node" };
   const metadata = { namespace: found.namespace, name: found.name };
   const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata, deleteOptions: { dryRun: ["All"] } };
   const how = { subresource: "eviction", dryRun: true, expect: ANSWERS } as const;

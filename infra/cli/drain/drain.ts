@@ -31,44 +31,45 @@ export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Predicts the drain of each node (as explain node, with these options), asks, creates a NodeEvacuation, and follows it. Lifeboat
+      `Predicts the drain of each node as explain node does, asks, creates a NodeEvacuation, and follows the drain. Lifeboat
 cordons the node, moves its virtual machines, and evicts its other pods as kubectl drain does. --start-if checks the prediction
-again at the start. Several nodes get one RollingMaintenance: each node starts when the one before is drained and uncordoned.
+again at the start. For several nodes, the command creates one RollingMaintenance: the drain of a node starts when the previous node
+is drained and uncordoned.
 Ctrl-C only stops following: the drain continues, and the same command follows it again. lifeboat status shows the drain, and
 lifeboat pause, resume and cancel change it.
 
-Exit code: 0 every node is drained, or it starts later (--at), 1 it takes longer than --timeout or a request failed, 3 something blocks or
+Exit code: 0 every node is drained, or the drain starts later (--at), 1 the drain takes longer than --timeout or a request failed, 3 something blocks or
 a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, and 3 if --start-if refuses the drain.`,
     )
     .argument("[nodes...]", "or --selector", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
-    .option("--dry-run", "only predict the drain; several nodes: as lifeboat plan does")
+    .option("--dry-run", "only predict the drain (several nodes: as lifeboat plan does)")
     .option(...YES)
-    .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
+    .addOption(new Option("--at <time>", `when the drain starts: ${TIMES}`).argParser(timeOf))
     .addOption(
       new Option(
         "--until <time>",
-        "when to give the drain up and uncordon the node; with several nodes: no drain starts after it",
+        "when to give up the drain and uncordon the node (several nodes: the time after which no drain starts)",
       ).argParser(timeOf),
     )
     .addOption(new Option("--order <order>", "which VMs leave first").choices(VM_ORDERS))
     .addOption(new Option("--when-blocked <what>", "what to do with a VM that cannot move").choices(WHEN_BLOCKED))
-    .addOption(new Option("--start-if <verdict>", "start only with this verdict, or a better one").choices(START_IF))
+    .addOption(new Option("--start-if <verdict>", "start only with this verdict or a better verdict").choices(START_IF))
     .option(
       "--force-shutdowns",
-      "restart and shut down VMs although something else blocks the node (-y alone does not)",
+      "restart and shut down VMs even while something else blocks the node (-y does not allow this)",
     )
     .addOption(
       new Option("--max-unavailable <n>", "with several nodes: how many to drain at a time").argParser(countOf),
     )
     .addOption(
-      new Option("--next-node <when>", "with several nodes: when the next one starts").choices([
+      new Option("--next-node <when>", "with several nodes: when the drain of the next node starts").choices([
         "WhenUncordoned",
         "WhenEvacuated",
       ]),
     )
     .addOption(
-      new Option("--when-node-fails <what>", "with several nodes: what to do with the others").choices([
+      new Option("--when-node-fails <what>", "with several nodes: what to do with the other nodes").choices([
         "Stop",
         "Continue",
       ]),
@@ -76,18 +77,18 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
     .addOption(
       new Option(
         "--node-timeout <time>",
-        "with several nodes: how long each may take (default: 1h, or twice the prediction)",
+        "with several nodes: how long each drain may take (default: 1h, or twice the prediction)",
       ).argParser(secondsOf),
     )
     .option("--return", "move the VMs back when the node is uncordoned")
     .option(...EMPTY_DIR)
     .option("--reason <text>", "a note for people, which kubectl get nodeevacuations -o yaml shows")
     .addOption(
-      new Option("--timeout <time>", "how long to follow the drain, which itself continues")
+      new Option("--timeout <time>", "how long to follow the drain, which continues after that")
         .argParser(secondsOf)
         .default(Number.POSITIVE_INFINITY, "until it ends"),
     )
-    .option("--wait-for-blocked", "follow the drain even while a person has to act before anything leaves")
+    .option("--wait-for-blocked", "keep following a blocked drain, which needs a person to continue")
     .addOption(output("the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {

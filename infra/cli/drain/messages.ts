@@ -5,9 +5,9 @@ export const DRAIN_MESSAGES = {
   // Before the drain
   question: (nodes: readonly string[], isAnyway: boolean) => `Drain ${nodes.join(", ")}${isAnyway ? " anyway" : ""}?`,
   otherOptions: (name: string, node: string, unlike: readonly string[]) =>
-    `NodeEvacuation ${name} of node ${node} has not ended, and has ${unlike.join(", ")}: cancel it first (lifeboat cancel node/${node}), or kubectl edit nodeevacuation ${name}`,
+    `NodeEvacuation ${name} of node ${node} has not ended, and has other options: ${unlike.join(", ")}. Cancel it first (lifeboat cancel node/${node}), or change it: kubectl edit nodeevacuation ${name}`,
   otherRollingOptions: (name: string, unlike: readonly string[]) =>
-    `RollingMaintenance ${name} of these nodes has not ended, and has ${unlike.join(", ")}: cancel it first (lifeboat cancel rollm/${name}), or kubectl edit rollingmaintenance ${name}`,
+    `RollingMaintenance ${name} of these nodes has not ended, and has other options: ${unlike.join(", ")}. Cancel it first (lifeboat cancel rollm/${name}), or change it: kubectl edit rollingmaintenance ${name}`,
   notSet: "not set",
   nodeEvacuation: (name: string, isNew: boolean) => followed(`nodeevacuation.lifeboat.dev/${name}`, isNew),
   rollingMaintenance: (name: string, isNew: boolean) => followed(`rollingmaintenance.lifeboat.dev/${name}`, isNew),
@@ -21,12 +21,12 @@ export const DRAIN_MESSAGES = {
     verdict === undefined ? phase : `${phase} (${verdict})`,
   noAnswer: (why: string) => `${why}: trying again`,
   answersAgain: "the API server answers again",
-  notFollowed: (time: string) => `the command stops following after ${time}: the drain continues`,
+  notFollowed: (time: string) => `after ${time}, the command stops following the drain. The drain continues`,
 
   // Descriptions of the commands for next steps
   takesBack: "allows new pods again",
   follows: "follows the drain again",
-  pauses: "pauses the drain",
+  pauses: "pauses the drain: nothing new starts",
   cancels: "cancels the drain: VMs that have not moved stay",
   reports: "shows the outcome for each VM",
   shows: "shows progress and blockers",

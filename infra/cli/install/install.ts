@@ -77,20 +77,25 @@ export const install: Add = (program, { host, connect, ends }) => {
   program
     .command("install")
     .description(
-      `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat is ready, and then creates the webhooks by
-which the API server calls it. Run it again to continue an interrupted installation, or to upgrade. Without --in-cluster and
---worker it keeps the present form, address, tokens, parts and LifeboatConfiguration. Deploy a Worker before you run it.`,
+      `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat is ready, and then creates the webhooks
+through which the API server calls Lifeboat. Run the command again to continue an interrupted installation, or to upgrade. Without
+--in-cluster and --worker, it keeps the present form, address, tokens, parts and LifeboatConfiguration. Deploy a Worker before you run
+this command.`,
     )
     .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
     .addOption(
-      new Option("--image <image>", `the image of its pods (default: ${RELEASE ?? "the installed one"})`).conflicts(
-        "worker",
-      ),
+      new Option(
+        "--image <image>",
+        `the image of Lifeboat's pods (default: ${RELEASE ?? "the installed image"})`,
+      ).conflicts("worker"),
     )
     .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
     .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
-    .option("--entry <file>", "the Worker's entry, written if it does not exist (default: lifeboat-NAME.json)")
+    .option(
+      "--entry <file>",
+      "the file with the Worker's entry, written if it does not exist (default: lifeboat-NAME.json)",
+    )
     .option("--ca-bundle <file>", "the CA of a certificate that you provide for the Worker, or for the pods", pemIn)
     .addOption(
       new Option("--cert-manager", "in the cluster: cert-manager makes the certificate").conflicts([

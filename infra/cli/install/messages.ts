@@ -9,10 +9,10 @@ export const INSTALL_MESSAGES = {
   needsWorker: (flag: string) => `--${flag}: expected --worker URL, too`,
   needsInCluster: (flag: string) => `--${flag}: expected --in-cluster, too`,
   exportHasNoKey:
-    "--export prints no key: pass --cert-manager, or --ca-bundle FILE with the CA of your own certificate",
+    "--export prints no private key, so it makes no certificate: pass --cert-manager, or --ca-bundle FILE with the CA of your own certificate",
   needsForm: "expected either --in-cluster or --worker URL: Lifeboat is not installed in this cluster",
   needsImage:
-    "--image: expected the image of the server, which infra/Dockerfile builds: this build of the command has no default",
+    "--image: expected the image of the server, because this build of the command has no default. infra/Dockerfile builds the image",
   oddClusterName: (name: string) => `--cluster: expected letters, digits, ".", "_" and "-", got "${name}"`,
   needsClusterName: (context: string) =>
     `--cluster NAME is needed: the context's name "${context}" has characters other than letters, digits, ".", "_" and "-"`,
@@ -24,9 +24,9 @@ export const INSTALL_MESSAGES = {
   expectedPem: "Expected a file with certificates in PEM.",
 
   // Requirements of the cluster
-  noVersion: "the API server does not say which version of Kubernetes it is",
+  noVersion: "the API server does not report its version of Kubernetes",
   noKubeVirt: "there is no KubeVirt object in this cluster: install KubeVirt first",
-  tooOld: (version: string, oldest: number) => `${version} is older than 1.${oldest}, the oldest supported`,
+  tooOld: (version: string, oldest: number) => `${version} is older than 1.${oldest}, the oldest supported version`,
   partNeeds: (part: string, needed: string, found: string) =>
     `--with ${part} needs ${needed}, and this cluster has ${found}. Nothing has been applied.`,
   gateIsOff: (part: string, gate: string | undefined, fix: string) =>
@@ -41,34 +41,34 @@ export const INSTALL_MESSAGES = {
     `${object} ${how}\n`,
   conflict: (object: string, fields: readonly string[]) =>
     `${object} has not been applied: other field managers have given other values to some of its fields:
-${listed(fields)}--force-conflicts overwrites them. To keep them, apply the output of \`lifeboat install --export\` with a kustomization of yours`,
-  notServed: (object: string) => `${object} is not served`,
+${listed(fields)}--force-conflicts overwrites these fields. To keep them, apply the output of \`lifeboat install --export\` with your own kustomization`,
+  notServed: (object: string) => `the API server does not serve ${object}`,
   notAvailable: (object: string, troubles: readonly string[]) =>
     `${object} is not available: ${troubles.join("\n") || "it has no pod yet"}`,
   tooLate: (what: string, seconds: number) => `${what}, after ${seconds} s`,
   stepDone: (title: string) => `√ ${title}\n`,
   installed: "Lifeboat is installed. Check it with `lifeboat doctor`.\n",
-  applyTwice: "Run kubectl apply twice: the first time, it does not know the kind LifeboatConfiguration yet.\n",
+  applyTwice: "Run kubectl apply twice, because the first run does not know the kind LifeboatConfiguration yet.\n",
   notBundled: (path: string) => `${path} is not in the bundle`,
 
   // Certificate and tokens
   apiServerLearns: (seconds: number) =>
-    `The certificate is renewed. Waiting ${seconds} s for the API server to trust the new one …\n`,
+    `The certificate is renewed. Waiting ${seconds} s for the API server to trust the new certificate …\n`,
   replicasLearn: (seconds: number) => `Waiting ${seconds} s for every replica to load the certificate …\n`,
   interrupted: "interrupted: run lifeboat install again, which resumes at this step",
   oddWebhookToken: (secret: string) =>
-    `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other characters in a webhook's path. Make another one: openssl rand -hex 32`,
-  noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which applies it`,
+    `Secret ${secret}: expected a webhookToken of lowercase letters, digits, "-" and ".": the API server accepts no other characters in a webhook's path. Make another token: openssl rand -hex 32`,
+  noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which creates it`,
   noCertificate: (secret: string, help: string) => `cert-manager has written no certificate into ${secret} (${help})`,
   noToken: (secret: string) => `the token controller has not written the account's token into ${secret}`,
   noEntry: (file: string, why: string) => `${file} is not an entry for a cluster: ${why}`,
   expectedTokens: "expected webhookToken and operatorToken",
   tokenRefused: (file: string) =>
-    `this cluster does not accept the token in ${file}: it was revoked, or has expired. Remove the file and run this command again: it makes new tokens`,
+    `this cluster does not accept the token in ${file}: it was revoked, or has expired. Remove the file and run this command again to make new tokens`,
 
   // The Worker
   giveEntry: (file: string, cluster: string) =>
-    `The Worker does not know this cluster yet, or has other tokens for it. Give the Worker ${file} (keep the file secret) with one of:
+    `The Worker does not know this cluster yet, or has other tokens for it. Give the Worker ${file} (keep the file secret) with one of these commands:
     npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
     jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
 Waiting …
@@ -81,29 +81,29 @@ Waiting …
   workerUnreachable: (url: string, why: string) => `the Worker cannot be reached at ${url}: ${why}`,
   scanNotEnded: "the first full scan has not ended",
   scanLeft: (left: number) => `  ${left} left to check\n`,
-  scanRefused: (code: number) => `the first full scan: the Worker answers ${code}`,
+  scanRefused: (code: number) => `the first full scan has failed: the Worker answers ${code}`,
   scanFailed: (failures: number) =>
-    `the first full scan failed ${failures} times; the Worker's log says why: npx wrangler tail`,
+    `requests of the first full scan have failed: ${failures}. The Worker's log says why: npx wrangler tail`,
 
   // Advice
   noClock: `‼ The guard's policies find no Lease in kube-system to use as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
-    (infra/kubernetes/README.md, "The guard's policies")
+    See infra/kubernetes/README.md, "The guard's policies"
 `,
   noRelay: (reasons: readonly string[], fix: string) =>
-    `‼ There is no relay, and ${reasons.join("; ")}. Install it:\n    ${fix}\n`,
+    `‼ There is no relay, and ${reasons.join("; ")}. Install the relay:\n    ${fix}\n`,
   handlerEnds: (
     fix: string,
-  ) => `‼ virt-handler does not tolerate NoExecute taints: such a taint evicts it, and then no VM can leave the node. Change it:
+  ) => `‼ virt-handler does not tolerate NoExecute taints: such a taint evicts virt-handler, and then no VM can leave the node. Add the toleration:
     ${fix}
-    On OpenShift change spec.workloads.nodePlacement of the HyperConverged instead
+    On OpenShift, change spec.workloads.nodePlacement of the HyperConverged instead
 `,
   schedulersUnread: `‼ The accounts that schedule pods could not be read: the guard refuses only preemptions by accounts in guard.requesters.
-    Let an administrator run lifeboat doctor, which needs list clusterroles and clusterrolebindings
+    Ask an administrator who may list clusterroles and clusterrolebindings to run lifeboat doctor
 `,
   schedulersUnknown: (
     accounts: string,
     fix: string,
-  ) => `‼ The guard does not refuse preemptions by ${accounts}, which may bind and delete pods. If they schedule pods:
+  ) => `‼ The guard does not refuse preemptions by ${accounts}, which may bind and delete pods. If these accounts schedule pods, run:
     ${fix}
 `,
 
@@ -111,8 +111,8 @@ Waiting …
   questionOfRemoval: `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including the ServiceAccounts with which people use the page.`,
   questionOfRest:
     "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?",
-  notInstalled: "Nothing of Lifeboat's is installed.\n",
-  underWay: (lines: readonly string[]) => `These are in progress, and uninstall withdraws them:\n${listed(lines)}`,
+  notInstalled: "Lifeboat is not installed in this cluster.\n",
+  underWay: (lines: readonly string[]) => `In progress, and withdrawn by uninstall:\n${listed(lines)}`,
   notWithdrawn: (seconds: number, why: string, lines: readonly string[]) =>
     `‼ After ${seconds} s ${why}:\n${listed(lines)}`,
   isNew: "new",
@@ -121,22 +121,23 @@ Waiting …
   ofNode: (phase: string, node: string) => `${phase}, node ${node}`,
   ofVm: (phase: string, vm: string) => `${phase}, VM ${vm}`,
   cleaned: (what: string, count: number) => `cleaned ${what}: ${count}\n`,
-  taintStays: (node: string, taint: string) => `node "${node}" keeps the taint ${taint}: run lifeboat uninstall again`,
-  leftCordoned: (node: string) => `Node ${node} is left cordoned: kubectl uncordon ${node}\n`,
-  leftOfOwners: (lines: readonly string[]) => `Labels and annotations that VM owners set are left:\n${listed(lines)}`,
+  taintStays: (node: string, taint: string) =>
+    `node "${node}" still has the taint ${taint}: run lifeboat uninstall again`,
+  leftCordoned: (node: string) => `Node ${node} stays cordoned. To uncordon it: kubectl uncordon ${node}\n`,
+  leftOfOwners: (lines: readonly string[]) => `Labels and annotations that VM owners have set stay:\n${listed(lines)}`,
   keysOf: (object: string, keys: readonly string[]) => printable(`${object}: ${keys.join(", ")}`),
   more: (count: number) => `and ${count} more`,
   left: [
-    "Left: Events, which expire; migrations that Lifeboat created, of which KubeVirt keeps the five newest for each VM;",
-    "status.evacuationNodeName of VMs whose evacuation had not ended: KubeVirt still moves these VMs;",
-    "VMs that an ended NodeEvacuation has stopped: they stay off; the settings of the KubeVirt object;",
-    "a Worker, if there was one, with its entry for this cluster.",
-    "Kubernetes deletes the contents of the namespace by itself, within a minute. Until then it is Terminating, and nothing can be installed.",
+    "Left: Events, which expire, and migrations that Lifeboat created. KubeVirt keeps the five newest migrations of each VM.",
+    "Left: status.evacuationNodeName of VMs whose evacuation had not ended. KubeVirt still moves these VMs.",
+    "Left: VMs that an ended NodeEvacuation has stopped, which stay off, and the settings of the KubeVirt object.",
+    "Left: a Worker, if this cluster had one, with its entry for this cluster.",
+    "Kubernetes deletes the contents of the namespace within a minute. Until then, the namespace is Terminating, and nothing can be installed.",
   ],
 
   // A dry run of the removal
   wouldWithdraw: (object: string) => `${object} withdrawn (dry run)\n`,
   wouldDelete: (object: string) => `${object} deleted (dry run)\n`,
-  wouldStayCordoned: (node: string) => `node/${node} left cordoned, unless its maintenance is in progress\n`,
-  wouldStay: (line: string) => `${line} left: set by the owner\n`,
+  wouldStayCordoned: (node: string) => `node/${node} stays cordoned, unless its maintenance is in progress\n`,
+  wouldStay: (line: string) => `${line}: stays, because the owner has set it\n`,
 } as const;

@@ -30,13 +30,13 @@ export const PLAN_TABLE_MESSAGES = {
   },
   withoutWork: "time for work on the drained nodes is not included",
   refused: "refused",
-  unprovenMark: "?N: N leaving VMs, and VMs like them, have no known successful migration",
+  unprovenMark: "?N: no successful migration is known for N of the leaving VMs, or for VMs like them",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
-    `${node}: ${shortage}${after === undefined ? "" : `; with --order planned ${node} goes after ${after}`}`,
+    `${node}: ${shortage}${after === undefined ? "" : `; --order planned drains ${node} after ${after}`}`,
   noRoomInAnyOrder: (nodes: readonly string[]) =>
-    `none of the orders tried leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
+    `no tried order of the nodes leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
   doesNotStart: (node: string, refusal: string) => `the drain of ${node} does not start: ${printable(refusal)}`,
   laterNodes: "then no later node is drained, except with whenNodeFails: Continue",
   late: (node: string) => `${node} might not be empty in time`,

@@ -32,16 +32,16 @@ export const plan: Add = (program, { host, connect, ends }) => {
   program
     .command("plan")
     .description(
-      `Rehearses a rolling maintenance: judges each node after the drains before it, and takes each drained node to come back empty.
-Prints which nodes cannot be drained and why, which VMs cannot move, and what could not be judged. It only reads lists;
-Lifeboat need not be installed.
+      `Rehearses a rolling maintenance: predicts each drain after the earlier drains, and assumes that each drained node comes back empty.
+Prints which nodes cannot be drained and why, which VMs cannot move, and what could not be judged. The command only reads lists, and
+also works without Lifeboat in the cluster.
 
-Exit code: 0 every node can be drained, 3 one will block, has no room, or is refused, 4 not everything could be judged, 1 there is no answer.`,
+Exit code: 0 every node can be drained, 3 a node will block, has no room, or is refused, 4 not everything could be judged, 1 the command failed.`,
     )
     .argument("[nodes...]", "names of nodes; all nodes if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
-    .addOption(new Option("--at <time>", `when it starts: ${TIMES}`).argParser(timeOf))
-    .addOption(new Option("--until <time>", "when it has to end, in the same form").argParser(timeOf))
+    .addOption(new Option("--at <time>", `when the maintenance starts: ${TIMES}`).argParser(timeOf))
+    .addOption(new Option("--until <time>", "when the maintenance has to end, in the same form").argParser(timeOf))
     .addOption(
       new Option("--order <order>", "the order of the nodes: as given, or planned")
         .choices(ORDERS)
@@ -53,7 +53,7 @@ Exit code: 0 every node can be drained, 3 one will block, has no room, or is ref
     .addOption(
       new Option(
         "--bandwidth <amount>",
-        "for each migration, if none has been measured: 1Gi is 1 GiB a second",
+        "of each migration, if no migration has been measured: 1Gi is 1 GiB a second",
       ).argParser(bytesOf),
     )
     .addOption(
@@ -62,11 +62,11 @@ Exit code: 0 every node can be drained, 3 one will block, has no room, or is ref
         .default("Wait" as const),
     )
     .addOption(
-      new Option("--start-if <verdict>", "nodes without this verdict, or a better one, are not drained")
+      new Option("--start-if <verdict>", "drain only nodes with this verdict or a better verdict")
         .choices(START_IF)
         .default("Always" as const),
     )
-    .option("--force-shutdowns", "guests end although something else blocks their node")
+    .option("--force-shutdowns", "shut guests down even while something else blocks their node")
     .option(...EMPTY_DIR)
     .addOption(output("wide: every VM; yaml: a RollingMaintenance to apply"))
     .action(

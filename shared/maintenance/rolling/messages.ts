@@ -46,16 +46,16 @@ export const ROLLING_MESSAGES = {
   tooLate: (end: string) => `the maintenance had not started at ${end} (spec.schedule.notAfter)`,
   noNodes: "no node has the labels of spec.nodes.matchLabels",
   tooManyNodes: (count: number, most: number) =>
-    `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance has room for ${most}: choose fewer`,
+    `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance has room for ${most}: choose fewer nodes`,
 
   // Progress
   startsWith: (node = "") => `starts with ${node}`,
   startsWithAll: (rows: Rows) => `starts with ${namesText(rows)}`,
   waitsFor,
   waitsForService: (rows: Rows) =>
-    `waits until ${namesText(rows)} is schedulable and Ready again, and its virt-handler works: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
+    `waits for ${namesText(rows)} to be schedulable and Ready again, with a working virt-handler: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
   waitsForRival: (node: string | undefined, rival: string) => `node ${node} waits for ${rival}`,
-  olderRolling: (name: string) => `RollingMaintenance ${name}, which names this node, too`,
+  olderRolling: (name: string) => `RollingMaintenance ${name}, which includes this node, too`,
   otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
   waitsForRollout: "the next node waits until KubeVirt's rollout has ended",
   paused: (rows: Rows) =>
@@ -63,7 +63,7 @@ export const ROLLING_MESSAGES = {
   stuck: stuckText,
   lacksPermission: MAINTENANCE_MESSAGES.lacksPermission,
   requestFailed: "a request failed",
-  notCreated: (what: string) => `a NodeEvacuation could not be created (${what}); Lifeboat tries again`,
+  notCreated: (what: string) => `Lifeboat could not create a NodeEvacuation (${what}), and tries again`,
 
   // A node
   nodeGone: "there is no such node",
@@ -74,7 +74,7 @@ export const ROLLING_MESSAGES = {
 
   // The forecast
   pace: (seconds: number) => `a node took ${durationText(seconds)} on average`,
-  lastEnds: (pace: string, end: string) => `${pace}; the last node is done about ${withoutFractions(end)}`,
+  lastEnds: (pace: string, end: string) => `${pace}; the last drain ends at about ${withoutFractions(end)}`,
   someLate: (pace: string, late: number, notAfter: string) =>
     `${pace}; nodes whose drain will not start before ${withoutFractions(notAfter)}: ${late}`,
 

@@ -92,7 +92,7 @@ test("resume of a node whose RollingMaintenance is paused names the RollingMaint
   });
   const { code, err } = await call("resume node02 --yes");
   const why =
-    "NodeEvacuation part is part of RollingMaintenance weekend, which is paused. Resume that: lifeboat resume rollm/weekend";
+    "NodeEvacuation part is part of RollingMaintenance weekend, which is paused. Resume the RollingMaintenance: lifeboat resume rollm/weekend";
   expect([code, err.at(-1)]).toEqual([1, `error: ${why}`]);
   expect(await cluster.client.get(nodeEvacuations, { name: "part" })).toMatchObject({ spec: { progress: "Paused" } });
   expect((await call("resume node02 rollm/weekend --yes")).code).toBe(0);
@@ -102,11 +102,13 @@ test("before Lifeboat reads a maintenance, report exits with 3, and status shows
   const spec = { nodes: { names: ["node03"] } };
   await cluster.client.create(rollingMaintenances, { metadata: { name: "unread" }, spec });
   const report = await call("report rollm/unread");
-  expect([report.code, report.out[0]]).toEqual([3, "unread: Scheduled: Lifeboat has not read it yet"]);
+  expect([report.code, report.out[0]]).toEqual([3, "unread: Scheduled: Lifeboat has not processed the object yet"]);
   expect((await call("pause rollm/unread --yes")).code).toBe(0);
   const { code, out } = await call("status rollm/unread");
   expect([code, out.at(-1)]).toEqual([
     0,
-    expect.stringMatching(/^rollm\/unread +Scheduled +paused: nothing new starts; Lifeboat has not read it yet$/),
+    expect.stringMatching(
+      /^rollm\/unread +Scheduled +paused: nothing new starts; Lifeboat has not processed the object yet$/,
+    ),
   ]);
 });

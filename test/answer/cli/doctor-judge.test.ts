@@ -60,20 +60,20 @@ const INSIDE = { inside: RELAY, evictionWebhook: SERVICE };
 
 // prettier-ignore
 const KUBERNETES: readonly Row[] = [
-  ["an API server that is too old is a problem",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat is neither made for older versions nor tested with them"]],
+  ["an API server that is too old is a problem",       { version: { value: { text: "1.30.1", minor: 30 } } },        ["× the API server is 1.30.1, too old (needs 1.33): Lifeboat does not support older versions, and is not tested with them"]],
 ];
 
 // prettier-ignore
 const KUBEVIRT: readonly Row[] = [
   ["a missing KubeVirt object is a problem",             { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
-  ["a KubeVirt that is too old is a problem",            { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat is neither made for older versions nor tested with them"]],
+  ["a KubeVirt that is too old is a problem",            { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat does not support older versions, and is not tested with them"]],
   ["an unknown eviction strategy is a problem",          { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know the configuration"]],
   ["a webhook of KubeVirt that fails open is a warning", { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt's webhook does not answer, only Lifeboat's webhook and budgets protect VMs"]],
 ];
 
 // prettier-ignore
 const LIFEBOAT: readonly Row[] = [
-  ["kinds of an older version are a problem",                         { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, nodeevacuations, lifeboatconfigurations not served: Lifeboat refuses every eviction of a VM while it cannot read them"]],
+  ["kinds of an older version are a problem",                         { lifeboatKinds: { value: [] } },                            ["× lifeboat.dev/v1alpha1: evacuations, nodeevacuations, lifeboatconfigurations not served: while Lifeboat cannot read these kinds, it refuses every eviction of a VM"]],
   ["conditions that no full scan has reported yet are a warning",     { configuration: UNREPORTED },                               [expect.stringMatching(/^‼ not reported yet: Valid, Permitted, WebhookCalled, ReviewsDecided, CredentialsValid: no full scan/)]],
   ["a missing permission is a problem",                               { granted: lacking("pods/eviction") },                       [expect.stringMatching(/^× Lifeboat lacks 1 permission of rbac\.yaml: create pods\/eviction: no VM is marked/)]],
   ["a NodeEvacuation in progress is no problem",                      { nodeEvacuations: { value: [started()] } },                   []],
@@ -81,8 +81,8 @@ const LIFEBOAT: readonly Row[] = [
   ["a blocked NodeEvacuation is a warning",                           { nodeEvacuations: { value: [started({ status: { phase: "Blocked", message: "m" } })] } }, ["‼ NodeEvacuation kernel of node node01 is blocked: m"]],
   ["a guard that refuses nothing is a warning",                       GUARD,                                                      ["‼ the guard is installed and refuses nothing: none of its feature gates is on"]],
   ["descheduling without a policy is a problem",                      { configuration: configuration({ featureGates: gates("EvictionsInBackground") }) }, ["× nothing is descheduled: the policy is missing or wrong: ConfigMap: expected"]],
-  ["a guard without its policies is a problem",                       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: lifeboat-hold-preemption, lifeboat-launchers do not exist/)]],
-  ["a policy without its gate is a problem",                          { holdPolicies }, [expect.stringMatching(/^× a policy exists although its feature gate is off: lifeboat-hold-preemption, lifeboat-launchers refuse deletions/)]],
+  ["a guard without its policies is a problem",                       { ...GUARD, configuration: GUARDING, relay: RELAY, site: SITE }, [expect.stringMatching(/^× the guard's policies are missing: policies do not exist: lifeboat-hold-preemption, lifeboat-launchers/)]],
+  ["a policy without its gate is a problem",                          { holdPolicies }, [expect.stringMatching(/^× a policy of the guard exists although its feature gate is off: policies refuse deletions although their feature gates are off: lifeboat-hold-preemption, lifeboat-launchers/)]],
   ["a complete guard is no problem",                                  GUARDED, []],
   ["a policy for another scheduler is a problem",                     { ...GUARDED, schedulers: { value: ["scheduler"] }, guardSite: { value: { ...facts.SITE, requesters: ["scheduler"] } } }, [
     expect.stringMatching(/^× ValidatingAdmissionPolicy lifeboat-hold-preemption does not fit .*deletions-that-do-not-ask.expression is .*'system:kube-scheduler'\], and should be .*'scheduler'\]$/),
@@ -98,7 +98,7 @@ const LIFEBOAT: readonly Row[] = [
   ]],
   ["a Lease that never existed is a problem",               { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* allows preemptions of VMs.*--leader-elect=false$/)]],
   ["a Lease that is not renewed any more is a problem",     { ...GUARDED, holdLease: LEASE("Stopped") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager is not renewed any more: /)]],
-  ["a scheduler that the guard does not know is a warning", { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: they may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them"]],
+  ["a scheduler that the guard does not know is a warning", { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: these accounts may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them there"]],
   ["another scheduler without the guard is no problem",     { schedulers: { value: ["other"] } }, []],
   ["schedulers that cannot be read are unknown",            { ...GUARDED, schedulers: UNREAD }, ["? something could not be read: it is forbidden"]],
   ["a Lease that cannot be read is unknown",                { ...GUARDED, guardSite: UNREAD }, ["? something could not be read: it is forbidden"]],
@@ -122,11 +122,11 @@ const CONDITIONS: readonly Row[] = [
 // prettier-ignore
 const TRIAL: readonly Row[] = [
   ["a refusal by Lifeboat is no problem",               answer(429, `${DENIED} Eviction triggered evacuation of VMI "apps/web"`), []],
-  ["an undecided answer of Lifeboat is a problem",      answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: Lifeboat is asked and cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
+  ["an undecided answer of Lifeboat is a problem",      answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: the API server asks Lifeboat, but Lifeboat cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
   ["a refusal by KubeVirt alone is a problem",          answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
   ["an eviction that would pass is a problem",          answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
   ["a pod that is gone meanwhile is a warning",         answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
-  ["a missing webhook is a problem, even without a VM", { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× no eviction is answered by Lifeboat: webhook lifeboat is missing, so the API server does not ask"]],
+  ["a missing webhook is a problem, even without a VM", { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× Lifeboat answers no eviction: webhook lifeboat is missing, so the API server does not ask Lifeboat"]],
   ["a cluster without a VM to try is a warning",        { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
 ];
 
@@ -134,7 +134,7 @@ const TRIAL: readonly Row[] = [
 const RELAYS: readonly Row[] = [
   ["Lifeboat in the cluster is no problem",                             { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE, holdPolicies }, []],
   ["Lifeboat in the cluster without its role is a problem",             { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 21 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 13 more$/)]],
-  ["Lifeboat in the cluster without an available replica is a problem", { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: the replicas are not ready: each needs a first list for every watch. Their logs say what is missing"]],
+  ["Lifeboat in the cluster without an available replica is a problem", { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: the replicas are not ready: each replica needs a first list for every watch. The logs say what is missing"]],
   ["node pressure without a relay is a problem",                        { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: node pressure is checked every ten minutes only, which is too late"]],
   ["a relay without an available replica is a problem",                 { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
   ["a relay without permissions is a problem",                          { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 16 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 8 more$/)]],
@@ -142,12 +142,12 @@ const RELAYS: readonly Row[] = [
 
 // prettier-ignore
 const REST: readonly Row[] = [
-  ["an old token is a warning",                                     { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: it never expires: replace it once a year, or use a token that expires"]],
+  ["an old token is a warning",                                     { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: the token never expires: replace it once a year, or use a token that expires"]],
   ["a revoked token is a problem",                                  { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
-  ["a token that nobody uses is a warning",                         { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or none"]],
+  ["a token that nobody uses is a warning",                         { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or no token"]],
   ["a rotation in progress is a warning",                           { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: if a rotation is in progress, finish it; otherwise delete the Secret, because nothing needs its token"]],
   ["a Worker's token is no problem while the Worker is in use",     { inside: RELAY, tokens: { value: [token()] } }, []],
-  ["a Worker's token is a warning once Lifeboat is in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: it does not expire, and nothing in the cluster needs it"]],
+  ["a Worker's token is a warning once Lifeboat is in the cluster", { ...INSIDE, tokens: { value: [token()] } },               ["‼ Secret lifeboat-token-x7k2p holds a token of Lifeboat's account: the token does not expire, and nothing in the cluster needs it"]],
 ];
 
 const OTHERS = await (await createAuthority("ours")).issue([HOST]);
@@ -165,7 +165,7 @@ const inside = (together: Together): Tweak => ({
   tokens: { value: [] },
   identity: { value: fitting(together) },
 });
-const APART = "× Secret lifeboat-server and Lifeboat's webhooks do not belong together: lifeboat: ";
+const APART = "× Secret lifeboat-server and Lifeboat's webhooks do not match: lifeboat: ";
 const UNSERVED = "a new replica cannot serve, and running replicas keep their earlier certificate";
 
 // prettier-ignore

@@ -71,7 +71,7 @@ test("the message about a webhook that cannot be called does not repeat its URL,
     query: { dryRun: "All" },
     body: { deleteOptions: { dryRun: ["All"] } },
   });
-  expect(said).toContain("the API server asks, and gets no answer");
+  expect(said).toContain("the API server asks Lifeboat, and gets no answer");
   expect(said).toContain("https://lifeboat.test/…");
   expect(said).not.toContain("secret");
 });

@@ -19,7 +19,7 @@ test("install refuses an old KubeVirt before it applies anything", async () => {
   expect(await run("install --yes --in-cluster --image a/b:c")).toMatchObject({
     code: 1,
     out: [],
-    err: ["error: KubeVirt 1.6 is older than 1.7, the oldest supported"],
+    err: ["error: KubeVirt 1.6 is older than 1.7, the oldest supported version"],
   });
 });
 
@@ -54,7 +54,7 @@ test("uninstall fails if a node keeps the taint, and names the node", async () =
     { apiVersion, ...policy, kind: "ValidatingAdmissionPolicyBinding", ...binding },
   ];
   await applyManifests(cluster.client, manifests);
-  const kept = 'error: node "kept" keeps the taint lifeboat.dev/maintenance-pending: run lifeboat uninstall again';
+  const kept = 'error: node "kept" still has the taint lifeboat.dev/maintenance-pending: run lifeboat uninstall again';
   const { code, err } = await run("uninstall --yes");
   expect([code, err.at(-1)]).toEqual([1, kept]);
 });
@@ -79,9 +79,9 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
   await cluster.client.patch(core.nodes, { name: "node01" }, { type: "merge", body: node });
   const dry = (await run("uninstall --dry-run")).out;
   expect(dry.slice(-3)).toEqual([
-    "node/node01 left cordoned, unless its maintenance is in progress",
-    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary left: set by the owner`,
-    "node/node01: lifeboat.dev/rack left: set by the owner",
+    "node/node01 stays cordoned, unless its maintenance is in progress",
+    `virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary: stays, because the owner has set it`,
+    "node/node01: lifeboat.dev/rack: stays, because the owner has set it",
   ]);
   expect(dry[0]).toBe("nodeevacuation.lifeboat.dev/kernel (new, node node01) withdrawn (dry run)");
   const refused = await lifeboat("uninstall", { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" });
@@ -90,7 +90,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
     where: expect.stringMatching(/^context ".+", https:/),
     out: [],
     err: [
-      "These are in progress, and uninstall withdraws them:",
+      "In progress, and withdrawn by uninstall:",
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "error: nothing has been changed",
     ],
@@ -102,8 +102,8 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
     err: expect.arrayContaining([
       expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
-      "Node node01 is left cordoned: kubectl uncordon node01",
-      "Labels and annotations that VM owners set are left:",
+      "Node node01 stays cordoned. To uncordon it: kubectl uncordon node01",
+      "Labels and annotations that VM owners have set stay:",
       `    virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
     ]),
   });

@@ -25,7 +25,7 @@ test.each([
 ])("given %s at the path of a new file, the path is named, and nothing is written", async (_, prepare) => {
   const file = join(folder, "entry.json");
   await prepare(file);
-  await expect(createSecretFile(file, "secret")).rejects.toThrow(`${file} exists, and a secret is only written into a new file`);
+  await expect(createSecretFile(file, "secret")).rejects.toThrow(`${file} exists, but the command writes secrets only into new files`);
   expect(await readFile(`${file}.theirs`, "utf8").catch(() => "theirs")).toBe("theirs");
 });
 

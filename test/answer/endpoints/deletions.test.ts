@@ -145,7 +145,7 @@ describe("the VM of a refused deletion is marked", () => {
 
 describe("an allowed deletion that a policy may hold", () => {
   const late = preempted(time(-121));
-  const gone = refused("Lifeboat deletes it in place of this request, by its UID", 1);
+  const gone = refused("this request is refused only because Lifeboat deletes the pod itself", 1);
 
   test("is done by Lifeboat itself, and the requester retries in a second", async () => {
     fake.pods.put(late);

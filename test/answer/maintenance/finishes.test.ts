@@ -70,7 +70,9 @@ test("a start that KubeVirt refuses is named, has an Event, and is repeated", as
   await until(on, () => phaseOf(on.fake) === "Evacuated");
   uncordon(on);
   await ticks(on, 3, 61);
-  expect(returnedOf(on)).toContain("not started again yet: apps/db: KubeVirt refuses to start the VM");
+  expect(returnedOf(on)).toContain(
+    "stopped VMs that have not started again yet: apps/db: KubeVirt refuses to start the VM",
+  );
   const refusals = on.fake.recordedEvents.filter(({ reason }) => reason === "StartRefused");
   expect(refusals.map(({ about }) => [at(about, "kind"), at(about, "name")])).toEqual([["VirtualMachine", "db"]]);
   code = 202;

@@ -71,7 +71,7 @@ test("the next node waits until the node before it is back", async () => {
   const stage = stageOf();
   await ticks(stage, 8, false);
   expect(phasesOf(stage.fake)).toEqual(["Evacuated", "Pending", "Pending"]);
-  expect(rollingOf(stage.fake).status.message).toContain("waits until node-1 is schedulable and Ready again");
+  expect(rollingOf(stage.fake).status.message).toContain("waits for node-1 to be schedulable and Ready again");
 });
 
 test("a pause also pauses the node in progress, and a resume continues it", async () => {

@@ -67,7 +67,7 @@ describe("a malformed entry", () => {
     ["a missing key",                 withoutToken,                                ".token",             "expected a token"],
     ["a server that is a number",      { ...VALID, server: 6443 },                  ".server",            "expected a text"],
     ["a webhookToken of 15 characters",          { ...VALID, webhookToken: "secret-5-secret" }, ".webhookToken",    NON_DOOR_TOKEN],
-    ["an empty list of webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one"],
+    ["an empty list of webhookTokens",              { ...VALID, webhookToken: [] },              ".webhookToken",      "expected at least one entry"],
     ["a list with a short webhookToken",        { ...VALID, webhookToken: [VALID.webhookToken, "secret-5"] }, ".webhookToken.1", NON_DOOR_TOKEN],
     ["a null operatorToken",          { ...VALID, operatorToken: null },           ".operatorToken",     "expected a token"],
     ["a relay secret of 65 bytes",    { ...VALID, relaySecret: secretOf(65) },     ".relaySecret",       NO_SECRET],

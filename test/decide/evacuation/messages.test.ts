@@ -29,7 +29,7 @@ describe("the message of an Evacuation that ends", () => {
     ["when cancelled with an aborted migration names no migration",                         withdrawn, { migrations: [{ ...running, deleting: true }] }, [BY_INTENT]],
     ["when cancelled with a person's waiting migration names it",                           withdrawn, { migrations: [persons] }, [`${BY_INTENT}${HERS}`, "hers"]],
     ["when its taint is removed and a migration runs says that the migration finishes",     byTaint,   { ...untainted, migrations: [running] }, [`node ${NODE} no longer has the NoExecute taint${FINISHES}`, "kubevirts"]],
-    ["when abandoned with a person's waiting migration names it",                           exhausted, { migrations: [persons] }, [`5 attempts have failed; the last one: no room${HERS}`, "hers"]],
+    ["when abandoned with a person's waiting migration names it",                           exhausted, { migrations: [persons] }, [`5 attempts have failed; the last failure: no room${HERS}`, "hers"]],
   ])("%s", (_, subject, tweak, [message, name]) => {
     const status = statusAfter(subject, tweak);
     expect([status.message, status.migration?.name]).toEqual([message, name]);

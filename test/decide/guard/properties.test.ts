@@ -116,7 +116,7 @@ describe("for any facts, a deletion", () => {
       const first = decideDeletion(given);
       if (first.verdict !== "Refuse") return;
       const { retryAfterSeconds, message, actions } = first;
-      const left = (Date.parse(/until (\S+) at the latest/.exec(message)?.[1] ?? "") - given.now.getTime()) / 1000;
+      const left = (Date.parse(/at the latest until (\S+)/.exec(message)?.[1] ?? "") - given.now.getTime()) / 1000;
       expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
       expect(retryAfterSeconds).toBeLessThanOrEqual(Math.min(15, Math.ceil(left)));
       const then = after(actions, given);

@@ -75,7 +75,7 @@ describe("the first refusal of a deletion", () => {
       { verb: "Mark", vmi: vmi(), launcher: pod().name },
     ]);
     expect(only("Event", refusal.events)).toMatchObject([{ type: "Normal", reason: "DeletionRefused" }]);
-    const reported = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, until ${time(seconds)} at the latest`;
+    const reported = `deletion of pod "${pod().name}" (cause ${cause}) waits until VMI "apps/web" has moved, at the latest until ${time(seconds)}`;
     expect(refusal.message).toBe(reported);
   });
 
@@ -92,6 +92,6 @@ test("a deletion for a device taint is refused, even if a virt-handler needs the
 });
 
 test("the Event of a refusal names requester, pod, node and deadline", () => {
-  const message = `${SCHEDULER} deletes pod ${pod().name} (cause Preemption): refused until the VM has left node ${NODE}, until ${time(120)} at the latest`;
+  const message = `${SCHEDULER} deletes pod ${pod().name} (cause Preemption): refused until the VM has left node ${NODE}, at the latest until ${time(120)}`;
   expect(refused({}).events).toMatchObject([{ reason: "DeletionRefused", message }]);
 });

@@ -215,7 +215,7 @@ describe("evacuate, cancel, retry", () => {
     expect({ code, err }).toEqual({
       code: 1,
       err: [
-        "waiting for Lifeboat, which without a relay acts once a minute …",
+        "waiting for Lifeboat. Without a relay, Lifeboat acts once a minute …",
         expect.stringContaining("Lifeboat has not reacted for 90 s. Check with `lifeboat doctor` whether it runs."),
       ],
     });

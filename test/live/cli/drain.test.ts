@@ -170,7 +170,7 @@ const Schedule = z.object({ notBefore: z.string(), notAfter: z.string() });
 test.each([
   ["drain",                             "expected names of nodes, or --selector"],
   ["drain -l pool!=x",                  '--selector: expected key=value or key, got "pool!=x"'],
-  ["drain node-1 --at tomorrow",        "argument 'tomorrow' is invalid. Expected 22:00 (the next, in your zone), 2026-12-01T22:00:00+01:00, or from now, 90m or 2h"],
+  ["drain node-1 --at tomorrow",        "argument 'tomorrow' is invalid. Expected 22:00 (the next 22:00 in your time zone), 2026-12-01T22:00:00+01:00, or a time from now such as 90m or 2h"],
   ["drain node-1 --at 2h --until 1h",   "--until: expected a time after "],
 ])("%s exits with 2 and names the expected value", async (line, said) => {
   const { code, err } = await on.lifeboat(line);

@@ -68,7 +68,7 @@ const pointedIn = (manifests: readonly Manifest[]) =>
 
 // prettier-ignore
 test.each([
-  [EXPORT,                                                    "--export prints no key: pass --cert-manager, or --ca-bundle FILE"],
+  [EXPORT,                                                    "--export prints no private key, so it makes no certificate: pass --cert-manager, or --ca-bundle FILE"],
   [`${EXPORT} --cert-manager --ca-bundle /etc/hostname`,      "--ca-bundle"],
   ["install --cert-manager --worker https://a.example",       "--cert-manager"],
 ])("%s is refused, and prints nothing", async (line, message) => {
@@ -173,9 +173,7 @@ test.runIf(isInstalled)(
     await expect.poll(async () => (await call("doctor")).out.filter((line) => line.includes("×"))).toEqual([]);
     const { out: said } = await call("doctor");
     expect(said.join("\n")).toMatch(/√ a dry-run eviction of pod vms\/virt-launcher-web\S* is answered by Lifeboat/);
-    expect(said).toContain(
-      "  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles belong together",
-    );
+    expect(said).toContain("  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles match");
 
     // A full scan of each replica writes its findings, and then a VM is evacuated. Neither changes an exported object.
     for (const { metadata } of (await client.list(pods, SERVER.namespace)).items) {

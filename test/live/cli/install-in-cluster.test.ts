@@ -98,7 +98,7 @@ test("install leads to a drained node, changes nothing when repeated, restores m
   expect(await call("uninstall")).toMatchObject({
     code: 2,
     err: [
-      "These are in progress, and uninstall withdraws them:",
+      "In progress, and withdrawn by uninstall:",
       "    nodeevacuation.lifeboat.dev/kernel (Blocked, node node03)",
       "error: nothing has been changed: the command cannot ask, because there is no terminal. In a script, pass --yes",
     ],
@@ -114,5 +114,5 @@ test("install leads to a drained node, changes nothing when repeated, restores m
     .poll(async () => (await everything()).filter((line) => !before.includes(line) && !isKubeVirts(line)))
     .toEqual([]);
   const twice = await call("uninstall --yes");
-  expect(twice).toMatchObject({ code: 0, out: [], err: ["Nothing of Lifeboat's is installed."] });
+  expect(twice).toMatchObject({ code: 0, out: [], err: ["Lifeboat is not installed in this cluster."] });
 });

@@ -65,7 +65,7 @@ test("a node that blocks makes drain and status exit with 3; cancel uncordons th
   const other = await on.lifeboat(`drain ${b} ${a} -y --start-if WillSucceed --next-node WhenEvacuated`);
   expect([other.code, other.err.join("\n")]).toEqual([
     1,
-    expect.stringContaining("has --start-if Always, --next-node WhenUncordoned: cancel it first"),
+    expect.stringContaining("has other options: --start-if Always, --next-node WhenUncordoned. Cancel it first"),
   ]);
   const cancelled = await on.lifeboat(`cancel -y rollm/${whole}`);
   expect([cancelled.code, cancelled.out]).toEqual([0, [`rollingmaintenance.lifeboat.dev/${whole} cancelled`]]);

@@ -31,7 +31,7 @@ test("a revoked token stays revoked", async () => {
   expect(installed).toMatchObject({ code: 1 });
   expect(installed.err.at(-1)).toBe(
     `error: this cluster does not accept the token in ${stage.entryFile}: it was revoked, or has expired. ` +
-      "Remove the file and run this command again: it makes new tokens",
+      "Remove the file and run this command again to make new tokens",
   );
   expect(await stage.call("install --yes")).toMatchObject({ code: 0 });
   await applyManifests(stage.sandbox.client, kustomized());

@@ -110,7 +110,7 @@ export function refused(tweak: Partial<DeletionFacts>): Extract<DeletionDecision
 
 /** Returns the seconds until the deadline in the message of the refusal. */
 export function secondsLeft(tweak: Partial<DeletionFacts>): number {
-  const [, until = ""] = /until (\S+) at the latest/.exec(refused(tweak).message) ?? [];
+  const [, until = ""] = /at the latest until (\S+)/.exec(refused(tweak).message) ?? [];
   return (Date.parse(until) - (tweak.now ?? NOW).getTime()) / 1000;
 }
 

@@ -58,7 +58,7 @@ test.each<[outcome: keyof typeof SAID | "Unknown", inProgress: number, verdict: 
     const done = await cycle(fake, { order: ["pod"], policy: { notifyFailures }, ...before });
     expect([done.inProgress, done.heard]).toEqual([inProgress, [["pod", verdict]]]);
     const isTold = event !== undefined && (notifyFailures || event !== "EvictionFailed");
-    const message = expect.stringContaining("vms/Scripted chose it on node node01 (told to)");
+    const message = expect.stringContaining("vms/Scripted chose the pod on node node01 (told to)");
     const about = expect.objectContaining({ kind: "Pod", uid: "pod-pod" });
     expect(fake.recordedEvents).toEqual(isTold ? [expect.objectContaining({ reason: event, message, about })] : []);
   }
