@@ -25,7 +25,7 @@ export function actsPart(acts: readonly Act[]): Html | "" {
   if (acts.length === 0) return "";
   return html`<section>
     <h2>What you can do</h2>
-    <p class="muted">This page only shows. Run a command with a kubeconfig of this cluster.</p>
+    <p class="muted">This page changes nothing. Run a command with a kubeconfig of this cluster.</p>
     ${acts.map(
       ({ name, effect, command }) =>
         html`<div class="act" data-key="${name}">
@@ -58,7 +58,7 @@ function ofVm(verb: string, { namespace, name }: NamespacedName): string {
 }
 
 function retry({ status }: EvacuationFacts, key: NamespacedName): Act {
-  const effect = html`The next attempt starts now. The last one failed: ${isolated(status.message)}`;
+  const effect = html`The next attempt starts now. The last attempt failed: ${isolated(status.message)}`;
   return { name: "Try again now", effect, command: ofVm("retry", key) };
 }
 
@@ -87,9 +87,9 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
     command: shellLine("lifeboat", "drain", node),
   };
   const restart: Act = {
-    name: "Drain it, and restart the VMs that cannot move",
+    name: "Drain this node, and restart the VMs that cannot move",
     effect:
-      "VMs that can start on another node are restarted there. The command names the others before it asks. --when-blocked ShutDown stops them until the node takes pods again.",
+      "VMs that can start on another node are restarted there. The command names the other VMs before it asks. --when-blocked ShutDown stops VMs until the node takes pods again.",
     command: shellLine("lifeboat", "drain", node, "--when-blocked", "Restart"),
   };
   return pinned ? [drain, restart] : [drain];

@@ -131,7 +131,7 @@ export async function clusterProblems(cluster: Client): Promise<readonly Problem
 }
 
 function unread(what: string): Problem {
-  return { mood: "warn", title: `${what} could not be read`, message: "This page does not show them." };
+  return { mood: "warn", title: `${what} could not be read`, message: "This page is incomplete." };
 }
 
 /** Lists the problems that conditions report, the worst first. */

@@ -100,13 +100,15 @@ function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html |
   const { spec, status } = ne;
   const { startTime, message = "Lifeboat has not processed the object yet" } = status;
   if (hasEnded({ status })) return isolated(sentence(message));
-  if (spec.intent === "Withdrawn") return "It is cancelled. Running migrations continue, other VMs stay.";
+  if (spec.intent === "Withdrawn") return "The maintenance is cancelled. Running migrations continue, other VMs stay.";
   if (spec.progress === "Paused") {
     return startTime === undefined
-      ? "A person has paused it. It has not started."
-      : "A person has paused it: nothing new starts; running migrations continue.";
+      ? "A person has paused the maintenance. The drain has not started."
+      : "A person has paused the maintenance: nothing new starts; running migrations continue.";
   }
-  return isResumed(ne, node) ? "It was resumed, and continues within a minute." : isolated(sentence(message));
+  return isResumed(ne, node)
+    ? "The maintenance was resumed, and continues within a minute."
+    : isolated(sentence(message));
 }
 
 /**

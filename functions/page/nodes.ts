@@ -157,7 +157,7 @@ function conditionsOf(node: NodeFacts, settings: Settings): readonly Labelled[] 
     ...node.pressures.map((pressure) => [pressure, "bad"] as const),
     ...(carriesDrainTaint(node, settings) ? [["Drain taint", "warn"] as const] : []),
     ...(node.unschedulable ? [["Cordoned", "warn"] as const] : []),
-    ...(node.endsAt === undefined ? [] : [["Is to end", "warn"] as const]),
+    ...(node.endsAt === undefined ? [] : [["Will be terminated", "warn"] as const]),
   ];
 }
 

@@ -150,7 +150,7 @@ function timeLine(found: RollingMaintenanceFacts, cluster: string, now: Date): H
     { head: "VMs", cell: ({ node }) => vmsOf(node) },
     { head: "Message", cell: ({ node }) => messageOf(node, cluster) },
   ];
-  const caption = html`The pale bar is the plan, the full one is what has happened. From ${shortTime(span.from)} to
+  const caption = html`The pale bar is the plan, the full bar is what has happened. From ${shortTime(span.from)} to
   ${shortTime(span.to)}, UTC.`;
   return table(bars, { key: ({ node }) => node.name, columns, caption, most: MOST });
 }

@@ -21,7 +21,7 @@ function expectation(issue: z.core.$ZodRawIssue): string {
     case "too_big":
       return MESSAGES.expected(`${measureOf(issue)}${issue.maximum} or less`);
     case "invalid_format":
-      return MESSAGES.expected(`another ${issue.format}`);
+      return MESSAGES.expected(`another format (${issue.format})`);
     case "unrecognized_keys":
     case "not_multiple_of":
     case "invalid_key":
@@ -32,7 +32,7 @@ function expectation(issue: z.core.$ZodRawIssue): string {
 }
 
 function anyOf(values: readonly unknown[] = []): string {
-  return values.length === 0 ? "something else" : values.join(" or ");
+  return values.length === 0 ? "another value" : values.join(" or ");
 }
 
 function measureOf({ origin }: { readonly origin: string }): string {

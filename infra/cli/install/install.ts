@@ -79,8 +79,7 @@ export const install: Add = (program, { host, connect, ends }) => {
     .description(
       `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat is ready, and then creates the webhooks
 through which the API server calls Lifeboat. Run the command again to continue an interrupted installation, or to upgrade. Without
---in-cluster and --worker, it keeps the present form, address, tokens, parts and LifeboatConfiguration. Deploy a Worker before you run
-this command.`,
+--in-cluster and --worker, it keeps the present form, address, tokens, parts and LifeboatConfiguration. Deploy the Worker first.`,
     )
     .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
     .addOption(

@@ -31,7 +31,7 @@ export type TrustDecision =
 type Rule = (situation: Situation, pair: Pair | undefined) => TrustDecision | undefined;
 
 export const WHERE = `Secret ${SECRET.name} in namespace ${SECRET.namespace}`;
-export const README = "infra/server/README.md says how to make one";
+export const README = "infra/server/README.md says how to fill the Secret";
 
 /** cert-manager makes the certificate and writes the caBundle. */
 const certManagers: Rule = ({ isCertManagers: is }, pair) => {
