@@ -6,7 +6,7 @@
 export const ENDPOINT_MESSAGES = {
   // Answers to callers whose requests are rejected
   noRoute: "no such route",
-  noCluster: "no such cluster in CLUSTERS",
+  noCluster: "Lifeboat has no cluster of this name",
   noToken: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
   notTheOperator:
     "expected Authorization: Bearer TOKEN with the cluster's operatorToken, or with the webhookToken if there is no operatorToken",

@@ -13,9 +13,9 @@ export const RELAY_MESSAGES = {
   notListening: "the server does not listen on a port",
 
   accepted: "Lifeboat accepts deliveries again",
-  refusedBatch: "Lifeboat refused a batch: the relay sends half of it again",
+  refusedBatch: "Lifeboat refused a batch: the relay sends half of the batch again",
   refusedEvent: "Lifeboat refused an event: the relay drops it",
-  notDelivered: "Lifeboat did not accept a delivery: the relay sends all of it again",
+  notDelivered: "Lifeboat did not accept a delivery: the relay sends the whole delivery again",
   noAnswer: (ms: number) => `no answer within ${ms} ms`,
 
   synced: "synced",

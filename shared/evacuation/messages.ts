@@ -111,7 +111,8 @@ export const EVACUATION_MESSAGES = {
   movedBy: (message: string, cause: string) => `${message} (cause ${cause})`,
   ends: (nodeName: string | undefined, why: string) => `evacuation from node ${nodeName} ends: ${why}`,
   abandoned: (nodeName: string | undefined, why: string) => `evacuation from node ${nodeName} is abandoned: ${why}`,
-  runningContinues: ({ name }: Named) => `migration ${name} already moves the VM, and Lifeboat lets it finish`,
+  runningContinues: ({ name }: Named) =>
+    `migration ${name} already moves the VM, and Lifeboat lets the migration finish`,
   foreignContinues: ({ name }: Named) =>
     `Lifeboat does not delete migration ${name}, which another party created and which may still move the VM`,
 

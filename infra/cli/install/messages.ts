@@ -17,7 +17,7 @@ export const INSTALL_MESSAGES = {
   needsClusterName: (context: string) =>
     `--cluster NAME is needed: the context's name "${context}" has characters other than letters, digits, ".", "_" and "-"`,
   otherServer: (file: string, server: string) =>
-    `--server: ${file} names another server, ${server}: change it there, or remove the file`,
+    `--server: ${file} names another server, ${server}: change the server in the file, or remove the file`,
   expectedParts: (parts: readonly string[]) => `Expected one or more of ${parts.join(", ")}.`,
   expectedHttps: "Expected an https:// address.",
   expectedOwnAddress: "Expected the Worker's own address, without /clusters/NAME.",
@@ -86,7 +86,7 @@ Waiting …
     `requests of the first full scan have failed: ${failures}. The Worker's log says why: npx wrangler tail`,
 
   // Advice
-  noClock: `‼ The guard's policies find no Lease in kube-system to use as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs
+  noClock: `‼ The guard's policies find no Lease in kube-system to use as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs.
     See infra/kubernetes/README.md, "The guard's policies"
 `,
   noRelay: (reasons: readonly string[], fix: string) =>

@@ -67,7 +67,7 @@ describe.each([
   });
 
   test("answers 404 for an unknown cluster, with any token", async () => {
-    const error = { reason: "UnknownCluster", field: "cluster", message: "no such cluster in CLUSTERS" };
+    const error = { reason: "UnknownCluster", field: "cluster", message: "Lifeboat has no cluster of this name" };
     expect(await ask(method, `other${path}`, `Bearer ${right}`)).toMatchObject({ code: 404, body: { error } });
   });
 });

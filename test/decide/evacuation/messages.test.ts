@@ -18,7 +18,7 @@ const exhausted = evacuation({ status: { attempts: 5, message: "no room" } });
 const untainted = { nodes: [node()], pods: [pod()] };
 
 const BY_INTENT = "spec.intent is Withdrawn";
-const FINISHES = "; migration kubevirts already moves the VM, and Lifeboat lets it finish";
+const FINISHES = "; migration kubevirts already moves the VM, and Lifeboat lets the migration finish";
 const HERS = "; Lifeboat does not delete migration hers, which another party created and which may still move the VM";
 
 describe("the message of an Evacuation that ends", () => {
