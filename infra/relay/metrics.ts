@@ -46,7 +46,7 @@ export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: D
   const each = (value: (outbox: Outbox) => number) =>
     Object.entries(outboxes).map(([lane, outbox]) => [lane, value(outbox)] as const);
   const ages = each((outbox) => (now.getTime() - (outbox.waitingSince() ?? now).getTime()) / 1000);
-  const help = "How long the oldest event has waited for the Worker; 0 if none waits.";
+  const help = "How long the oldest event has waited for the Worker; 0 if no event waits.";
   return [
     gauge(
       "lifeboat_relay_waiting_events",

@@ -78,7 +78,7 @@ export function describeFailure(f: Failure): string {
     case "Refused":
       return `the API server answered ${f.request} with ${CODES[f.code] ?? f.code}`;
     case "NeverRead":
-      return `Lifeboat has read as much as one decision may take, and ${f.request} was still missing`;
+      return `Lifeboat has reached the limit of reads for one decision, and ${f.request} was still missing`;
     case "Busy":
       return BUSY;
     case "TooLarge":

@@ -122,7 +122,7 @@ const Identified = z.lazy(() =>
 
 function nameOf(item: unknown): string {
   const { namespace, name } = Identified.safeParse(item).data?.metadata ?? {};
-  return namespace === undefined ? (name ?? "one without a name") : `${namespace}/${name}`;
+  return namespace === undefined ? (name ?? "an object without a name") : `${namespace}/${name}`;
 }
 
 interface Pages {
