@@ -83,7 +83,7 @@ Waiting …
   scanLeft: (left: number) => `  ${left} left to check\n`,
   scanRefused: (code: number) => `the first full scan has failed: the Worker answers ${code}`,
   scanFailed: (failures: number) =>
-    `requests of the first full scan have failed: ${failures}. The Worker's log says why: npx wrangler tail`,
+    `the first full scan had failures: ${failures}. The Worker's log says why: npx wrangler tail`,
 
   // Advice
   noClock: `‼ The guard's policies find no Lease in kube-system to use as a clock: while Lifeboat is unavailable, the API server allows preemptions of VMs.
