@@ -132,7 +132,7 @@ function print(checks: readonly Said[], host: Host): void {
   say(`${markOf(worstStatus(checks))} ${summaryOf(checks)}`);
 }
 
-const WORDS = { failed: "failed", unread: "could not be read", warning: "to check" } as const;
+const WORDS = { failed: "failed", unread: "could not be read", warning: "with a warning" } as const;
 
 function summaryOf(checks: readonly Said[]): string {
   const said = (["failed", "unread", "warning"] as const).flatMap((status) => {

@@ -39,7 +39,7 @@ const SERVER = { ...INSIDE, name: "lifeboat-server" };
 export type DoctorReads = ReturnType<typeof readsOf>;
 
 export const KUBEVIRT_WEBHOOK = `KubeVirt's own eviction webhook (${names.KUBEVIRT_WEBHOOKS})`;
-const SERVED = "what the API server serves";
+const SERVED = "the list of kinds that the API server serves";
 const WEBHOOKS = "validatingwebhookconfigurations";
 
 export function readsOf(connection: Connection, now: Date) {
@@ -66,7 +66,7 @@ export function readsOf(connection: Connection, now: Date) {
       return (await to.get(WEBHOOKS, named(names.KUBEVIRT_WEBHOOKS)))?.webhooks;
     }),
     configuration,
-    evictionWebhook: once("whether Lifeboat is installed", (to) => readAddress(to, "evictions")),
+    evictionWebhook: once("webhook lifeboat", (to) => readAddress(to, "evictions")),
     guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, "deletions")),
     /** Lists the policies whose bindings exist. */
     holdPolicies: once("the guard's policies", async (to) => {
@@ -82,8 +82,8 @@ export function readsOf(connection: Connection, now: Date) {
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
     }),
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** Fails if the settings cannot be read. */
-    guardSite: once("what the guard's policies depend on", async () => {
+    /** The values of this cluster that the guard's policies depend on. Fails if the settings cannot be read. */
+    guardSite: once("the facts on which the guard's policies depend", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
         facts,
@@ -105,7 +105,7 @@ export function readsOf(connection: Connection, now: Date) {
       return kinds.includes("nodeevacuations") ? await to.list("nodeevacuations") : [];
     }),
     granted: once("the permissions of Lifeboat's account", readGranted),
-    trial: once("a dry-run eviction", async () => {
+    trial: once("the answer to a dry-run eviction", async () => {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
     }),
     relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
