@@ -104,7 +104,7 @@ export const REMEDY = {
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough for a second pod of the VM while the VM moves",
   NoRoom:
-    "an administrator: add a node, or free room on one; if the message names Taints, uncordon a node or remove its taint",
+    "an administrator: add a node, or free room on another node; if the message names Taints, uncordon a node or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes the pod, and nothing creates it again",
   LocalStorage: "the person who drains: add --delete-emptydir-data, which loses the data in the pod's emptyDir volumes",
   StrategyNone: "the VM's owner: set evictionStrategy LiveMigrate; otherwise the drain shuts the guest down",
@@ -127,7 +127,7 @@ const BLOCKED = {
   NotScheduled: "nobody: the VM is starting",
   BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
   PersonsMigration:
-    "the person who created the migration: delete that migration; Lifeboat then moves the VM with another migration",
+    "the person who created the migration: delete that migration; the VM then gets another migration",
   DecentralizedMigration:
     "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",
 } as const;
