@@ -30,7 +30,7 @@ interface PhaseWords {
 // prettier-ignore
 export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   Pending:         { mood: "busy",  means: "has to move; KubeVirt has not started its migration yet" },
-  Migrating:       { mood: "busy",  means: "moves to another node as soon as KubeVirt allows the move" },
+  Migrating:       { mood: "busy",  means: "moves to another node when KubeVirt allows the move" },
   BackingOff:      { mood: "warn",  means: "could not be moved; Lifeboat waits, and then tries again", remedy: REMEDY.BackingOff },
   WaitingForExternalController: { mood: "warn",  means: "waits for its external controller to move it", remedy: REMEDY.External },
   Blocked:         { mood: "bad",   means: "cannot leave its node until somebody removes the obstacle", remedy: REMEDY.NotMigratable },

@@ -83,7 +83,7 @@ export const CLI_MESSAGES = {
   waiting: "waiting for Lifeboat. Without a relay, Lifeboat acts once a minute …",
   notReacted: (seconds: number) => `Lifeboat has not reacted for ${seconds} s. ${CHECK}`,
   notReactedYet: (seconds: number) =>
-    `Lifeboat has not reacted for ${seconds} s. ${CHECK} The object stays. Lifeboat acts on the object as soon as Lifeboat runs.`,
+    `Lifeboat has not reacted for ${seconds} s. ${CHECK} The object stays. Lifeboat acts on the object when Lifeboat runs again.`,
   hasChanged: (kind: string, name: string) => `${kind} ${name} has just changed: try again`,
   hasJustEnded: "another evacuation of this VM has just ended: try again",
   nothingEvacuates: (vm: NamespacedName, newest: string) => `no evacuation of ${vmText(vm)} is in progress${newest}`,

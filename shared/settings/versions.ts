@@ -56,7 +56,7 @@ export const VERSIONS = {
   blockedMigrations: {
     of: "kubevirt",
     since: 8,
-    does: "a backup, a utility volume or the other cluster can block a migration, and a condition of the migration says so",
+    does: "a backup, a utility volume or the other cluster can block a migration, and a condition of the migration reports this",
     lifeboat: "waits until nothing blocks the migration, and names the obstacle",
     usedIn: ["shared/kube/schemas/kubevirt.ts"],
   },

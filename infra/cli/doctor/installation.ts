@@ -96,7 +96,7 @@ export async function relay(reads: DoctorReads): Promise<Finding> {
   const found = await reads.relay();
   if (found !== undefined) return replicas("the relay", "lifeboat-relay", found);
   const reasons = featuresOn(await settingsOf(reads)).flatMap(({ withoutRelay }) => withoutRelay ?? []);
-  if (reasons.length === 0) return ok("there is no relay, and no enabled feature needs one");
+  if (reasons.length === 0) return ok("there is no relay, and no enabled feature needs a relay");
   return failed("there is no relay", reasons, RELAY_INSTALL);
 }
 

@@ -51,7 +51,9 @@ type KubeVirtSeen = NonNullable<Awaited<ReturnType<DoctorReads["kubevirt"]>>>;
 export async function kubevirtObject({ kubevirt }: DoctorReads): Promise<readonly Finding[]> {
   const found = await kubevirt();
   if (found !== undefined) return [version(found), strategy(found), ...rollout(found)];
-  return [failed("there is no KubeVirt object", "KubeVirt's operator installs nothing without one", INSTALL)];
+  return [
+    failed("there is no KubeVirt object", "without a KubeVirt object, KubeVirt's operator installs nothing", INSTALL),
+  ];
 }
 
 function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {

@@ -93,7 +93,7 @@ export async function schedulers({
   const found = schedulerFix(accounts, requesters);
   if (found === undefined) return [ok("the guard covers all accounts that schedule pods")];
   const reason =
-    "these accounts may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them there";
+    "these accounts may bind and delete pods, and guard.requesters does not list them: if they schedule pods, add them to guard.requesters";
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 

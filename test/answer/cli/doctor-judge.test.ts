@@ -65,7 +65,7 @@ const KUBERNETES: readonly Row[] = [
 
 // prettier-ignore
 const KUBEVIRT: readonly Row[] = [
-  ["a missing KubeVirt object is a problem",             { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: KubeVirt's operator installs nothing without one"]],
+  ["a missing KubeVirt object is a problem",             { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: without a KubeVirt object, KubeVirt's operator installs nothing"]],
   ["a KubeVirt that is too old is a problem",            { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat does not support older versions, and is not tested with them"]],
   ["an unknown eviction strategy is a problem",          { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know the configuration"]],
   ["a webhook of KubeVirt that fails open is a warning", { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt's webhook does not answer, only Lifeboat's webhook and budgets protect VMs"]],
@@ -98,7 +98,7 @@ const LIFEBOAT: readonly Row[] = [
   ]],
   ["a Lease that never existed is a problem",               { ...GUARDED, holdLease: LEASE("Missing") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager does not exist: policy lifeboat-hold-preemption .* allows preemptions of VMs.*--leader-elect=false$/)]],
   ["a Lease that is not renewed any more is a problem",     { ...GUARDED, holdLease: LEASE("Stopped") }, [expect.stringMatching(/^× Lease kube-system\/kube-controller-manager is not renewed any more: /)]],
-  ["a scheduler that the guard does not know is a warning", { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: these accounts may bind and delete pods, and are not in guard.requesters: if they schedule pods, add them there"]],
+  ["a scheduler that the guard does not know is a warning", { ...GUARDED, schedulers: { value: ["system:kube-scheduler", "system:serviceaccount:batch:volcano"] } }, ["‼ the guard does not refuse preemptions by system:serviceaccount:batch:volcano: these accounts may bind and delete pods, and guard.requesters does not list them: if they schedule pods, add them to guard.requesters"]],
   ["another scheduler without the guard is no problem",     { schedulers: { value: ["other"] } }, []],
   ["schedulers that cannot be read are unknown",            { ...GUARDED, schedulers: UNREAD }, ["? something could not be read: it is forbidden"]],
   ["a Lease that cannot be read is unknown",                { ...GUARDED, guardSite: UNREAD }, ["? something could not be read: it is forbidden"]],

@@ -116,7 +116,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["vm",      "that the VM cannot move",                       { vms: [vmi({ ...VM, ...PINNED })] }, "An eviction would be refused, and would not move the VM."],
   ["vm",      "that an eviction would shut the VM down",       { vms: [vmi({ ...VM, evictionStrategy: "None" })] }, "An eviction would be allowed: the guest is shut down."],
   ["vm",      "the answer",                                    IDLE, "The answer to an eviction now Moves: EvacuationTriggered"],
-  ["vm",      "the migration that moves the VM",               { vms: [VM], evacuations: [of("web", { phase: "Migrating" })] }, "The VM moves to another node as soon as KubeVirt allows the move. It has to leave its node because of an eviction (kubectl drain)."],
+  ["vm",      "the migration that moves the VM",               { vms: [VM], evacuations: [of("web", { phase: "Migrating" })] }, "The VM moves to another node when KubeVirt allows the move. It has to leave its node because of an eviction (kubectl drain)."],
   ["vm",      "a workload update that moves the VM",           { vms: [VM], migrations: [migration({ automatic: true })] }, "Migration migration (cause WorkloadUpdate) moves the VM."],
   ["vm",      "a refused deletion",                            { vms: [VM], evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Its deletion is refused for 1"],
   ["vm",      "that the VM is gone",                           { evacuations: [ABANDONED] }, "The VM does not run. This page shows its history."],

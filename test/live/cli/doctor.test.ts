@@ -79,7 +79,7 @@ test("given a healthy installation, the doctor prints every check and exits with
     "  √ a dry-run eviction of pod vms/POD is answered by Lifeboat",
     "",
     "Relay",
-    "  √ there is no relay, and no enabled feature needs one",
+    "  √ there is no relay, and no enabled feature needs a relay",
     "",
     "Credentials",
     "  √ Lifeboat's token in Secret SECRET is AGE old",
