@@ -126,8 +126,7 @@ const BLOCKED = {
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
   NotScheduled: "nobody: the VM is starting",
   BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
-  PersonsMigration:
-    "the person who created the migration: delete that migration; the VM then gets another migration",
+  PersonsMigration: "the person who created the migration: delete that migration; the VM then gets another migration",
   DecentralizedMigration:
     "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",
 } as const;
