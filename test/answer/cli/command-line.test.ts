@@ -73,7 +73,7 @@ test.each([
 
 // prettier-ignore
 test.each([
-  ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod"; it has jane@sandbox'],
+  ["another context",     "--context prod cancel web",  kubeconfigText(NOWHERE), '--context: the kubeconfig has no context "prod". Its contexts: jane@sandbox'],
   ["no YAML",             "cancel web",                 "{",                     "cannot be read"],
   ["nothing there",       "cancel web",                 kubeconfigText(NOWHERE), "the cluster cannot be reached: connect ECONNREFUSED 127.0.0.1:2"],
 ])("given a kubeconfig with %s, the command exits with 1 and names the problem", async (_, line, kubeconfig, message) => {
@@ -185,6 +185,6 @@ test("a defect of Lifeboat is reported in one line", async () => {
   await writeFile(kubeconfig, kubeconfigText(NOWHERE));
   expect(await run(["drain", "node-1", "--kubeconfig", kubeconfig], broken)).toBe(1);
   expect(err.join("")).toMatch(
-    /^error: a defect of the command lifeboat, please report it: TypeError: x is undefined\n$/,
+    /^error: this is a defect of the command lifeboat, please report it: TypeError: x is undefined\n$/,
   );
 });
