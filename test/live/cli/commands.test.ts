@@ -216,7 +216,9 @@ describe("evacuate, cancel, retry", () => {
       code: 1,
       err: [
         "waiting for Lifeboat. Without a relay, Lifeboat acts once a minute …",
-        expect.stringContaining("Lifeboat has not reacted for 90 s. Check with `lifeboat doctor` whether Lifeboat runs."),
+        expect.stringContaining(
+          "Lifeboat has not reacted for 90 s. Check with `lifeboat doctor` whether Lifeboat runs.",
+        ),
       ],
     });
     expect((await pinned?.phases())?.at(-1)).toBeUndefined();
