@@ -27,7 +27,7 @@ export const FAMILIES = {
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "1 if a webhook object is missing or does not lead to Lifeboat, otherwise 0. Absent for the guard if no gate needs it, and if Lifeboat cannot read the object.",
+    help: "1 if a webhook object is missing or does not lead to Lifeboat, 0 if not. Absent for the guard if no gate needs it, and if Lifeboat cannot read the object.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
@@ -75,7 +75,7 @@ export const FAMILIES = {
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
-    help: "1 if Lifeboat answered an eviction without some facts in the last ten minutes or a little more (condition ReviewsDecided is False), otherwise 0.",
+    help: "1 if Lifeboat answered an eviction without some facts in the last ten minutes or a little more (condition ReviewsDecided is False), 0 if not.",
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],

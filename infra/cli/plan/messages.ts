@@ -30,7 +30,7 @@ export const PLAN_TABLE_MESSAGES = {
   },
   withoutWork: "time for work on the drained nodes is not included",
   refused: "refused",
-  unprovenMark: "?N: no successful migration is known for N of the leaving VMs, or for VMs like them",
+  unprovenMark: "?N: N leaving VMs, and VMs like them, are not known to have migrated",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
