@@ -28,14 +28,14 @@ export const VERSIONS = {
   comparableVersions: {
     of: "kubernetes",
     since: 35,
-    does: "resource versions are defined to be numbers that grow",
-    lifeboat: "compares them in the relay. Older API servers also have such numbers",
+    does: "Kubernetes defines resource versions as numbers that grow",
+    lifeboat: "compares resource versions in the relay, for older API servers, too",
     usedIn: ["infra/relay/stores.ts"],
   },
   deviceTaints: {
     of: "kubernetes",
     since: 36,
-    does: "by default, pods whose device has a NoExecute taint are deleted. Before, this had to be switched on",
+    does: "by default, Kubernetes deletes pods whose device has a NoExecute taint",
     lifeboat: "refuses these deletions with the guard",
     usedIn: ["shared/settings/guarded.ts"],
   },
@@ -56,7 +56,7 @@ export const VERSIONS = {
   blockedMigrations: {
     of: "kubevirt",
     since: 8,
-    does: "a backup, a utility volume or the other cluster can block a migration, and a condition of the migration reports this",
+    does: "a condition of a migration names a backup, a utility volume or another cluster that blocks the migration",
     lifeboat: "waits until nothing blocks the migration, and names the obstacle",
     usedIn: ["shared/kube/schemas/kubevirt.ts"],
   },
@@ -77,7 +77,7 @@ export const VERSIONS = {
   shortNames: {
     of: "kubevirt",
     since: 10,
-    does: "KubeVirt may shorten the VM's name in a label of its migrations. Before, the API server refuses migrations of a VM whose name has more than 63 characters",
+    does: "KubeVirt may shorten the VM's name in a label of its migrations. In older versions, the API server refuses migrations of a VM whose name has more than 63 characters",
     lifeboat: "forecasts for older versions that such a VM cannot move. From this version on, the forecast is Unknown",
     usedIn: ["shared/preflight/held.ts"],
   },

@@ -9,7 +9,7 @@ const needs = VERSIONS.plugins;
 
 export const shield = {
   name: "shield",
-  about: `experimental: launchers wait after a SIGTERM under node pressure (${versionText(needs.of, needs.since)}, gate Plugins)`,
+  about: `experimental: guests under node pressure keep running after SIGTERM, while they migrate (${versionText(needs.of, needs.since)}, gate Plugins)`,
   gates: ["NodePressureEvictionLiveMigration"],
   isOn: isShieldWanted,
   manifests: ["shield"],
