@@ -75,7 +75,7 @@ export const FAMILIES = {
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
-    help: "1 if Lifeboat answered an eviction without some facts in the last ten minutes or a little more (condition ReviewsDecided is False), 0 if not.",
+    help: "1 if Lifeboat answered an eviction without all facts in about the last ten minutes (condition ReviewsDecided is False), else 0.",
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
