@@ -22,6 +22,12 @@ export interface KubeletEventFacts {
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
 
+/**
+ * The field of a sidecar in an Event. After each migration, the kubelet stops the sidecar guest-console-log of the old
+ * pod. A kubelet that ends a guest also writes an Event about the container compute.
+ */
+const SIDECAR = "spec.initContainers{";
+
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
@@ -36,14 +42,16 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
       fieldSelector: `involvedObject.kind=Pod,reason=${reason}`,
       fields: {
         reason: z.string(),
-        involvedObject: z.object({ name: z.string(), uid: z.prefault(z.string(), "") }),
+        involvedObject: z.object({ name: z.string(), uid: z.prefault(z.string(), ""), fieldPath: Text }),
         source: z.nullish(z.object({ component: Text })),
         reportingComponent: Text,
         count: z.nullish(z.number()),
         lastTimestamp: Text,
         eventTime: Text,
       },
-      facts: ({ involvedObject: { name: pod, uid: podUid }, ...event }): KubeletEventFacts | undefined => {
+      facts: ({ involvedObject, ...event }): KubeletEventFacts | undefined => {
+        const { name: pod, uid: podUid, fieldPath = "" } = involvedObject;
+        if (fieldPath.startsWith(SIDECAR)) return undefined;
         const component = event.source?.component ?? event.reportingComponent;
         if (component !== "kubelet" || !POD_NAMES.test(pod) || podUid.length > LONGEST_UID) return undefined;
         const { count, lastTimestamp, eventTime } = event;

@@ -163,10 +163,7 @@ function isOwnKind({ apiVersion }: Manifest): boolean {
   return apiVersion.startsWith("lifeboat.dev/");
 }
 
-/**
- * Returns the manifests as YAML for GitOps, without tokens and keys. The LifeboatConfiguration is last, because kubectl
- * stops at an unknown kind.
- */
+/** Returns YAML for GitOps, without secrets. The LifeboatConfiguration is last: kubectl stops at an unknown kind. */
 function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
   const manifests = plan({ parts, guard, home: { ...home, webhookToken: PLACEHOLDER, ...trust } });

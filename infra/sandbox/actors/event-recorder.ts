@@ -9,6 +9,8 @@ export interface Occurrence {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+  /** The part of the object, such as `spec.containers{compute}`. */
+  readonly fieldPath?: string;
 }
 
 export interface EventRecorder {
@@ -18,9 +20,11 @@ export interface EventRecorder {
 
 /** Creates a recorder. `host`: the name of the node, for a component such as the kubelet. */
 export function createEventRecorder(client: KubeClient, clock: Clock, component: string, host?: string): EventRecorder {
-  const record = async (about: KubeObject, kind: Resource, occurrence: Occurrence) => {
+  const record = async (about: KubeObject, kind: Resource, { fieldPath, ...occurrence }: Occurrence) => {
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;
-    const involvedObject = { apiVersion: kind.apiVersion, kind: kind.kind, name, namespace, uid, resourceVersion };
+    const part = fieldPath === undefined ? {} : { fieldPath };
+    const { apiVersion } = kind;
+    const involvedObject = { apiVersion, kind: kind.kind, name, namespace, uid, resourceVersion, ...part };
     const now = timestamp(clock);
     const key = { namespace, name: `${name}.${fingerprint(component, uid, occurrence)}` };
     const event = {

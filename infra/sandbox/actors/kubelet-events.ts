@@ -52,12 +52,12 @@ export async function tellKilling(recorder: EventRecorder, pod: Pod): Promise<vo
 }
 
 export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise<void> {
-  for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, name);
+  for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, "containers", name);
 }
 
 /** Records that the kubelet stops sidecars because the other containers have ended. */
 export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
-  for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, name);
+  for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, "initContainers", name);
 }
 
 /**
@@ -79,6 +79,7 @@ function sidecarsOf({ spec }: Pod) {
   return (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
 }
 
-async function tellOf(recorder: EventRecorder, pod: Pod, name: string): Promise<void> {
-  await recorder.record(pod, pods, { type: "Normal", reason: "Killing", message: `Stopping container ${name}` });
+async function tellOf(recorder: EventRecorder, pod: Pod, list: "containers" | "initContainers", name: string) {
+  const [message, fieldPath] = [`Stopping container ${name}`, `spec.${list}{${name}}`];
+  await recorder.record(pod, pods, { type: "Normal", reason: "Killing", message, fieldPath });
 }

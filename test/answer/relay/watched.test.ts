@@ -212,11 +212,14 @@ describe("an Event of the kubelet", () => {
     expect(noticed(kind, event(), event({ count: 2 }))).toEqual({ type, data });
     expect(noticed(kind, event(), event())).toBeUndefined();
     expect(noticed(kind, event(), NONE)).toBeUndefined();
+    const involvedObject = { ...POD, fieldPath: "spec.containers{compute}" };
+    expect(noticed(kind, NONE, event({ involvedObject }))).toEqual({ type, data });
   });
 
   test.each([
     ["of another component", { source: { component: "descheduler" } }],
     ["of no component", { source: null, reportingComponent: "" }],
+    ["about a sidecar", { involvedObject: { ...POD, fieldPath: "spec.initContainers{guest-console-log}" } }],
     ["about another pod", { involvedObject: { name: "web-6d4b", uid: "uid" } }],
     ["about a name that no pod has", { involvedObject: { name: `${POD_NAME}${"x".repeat(300)}`, uid: "uid" } }],
     ["about a UID that no pod has", { involvedObject: { name: POD_NAME, uid: "x".repeat(300) } }],

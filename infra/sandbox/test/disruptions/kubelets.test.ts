@@ -86,7 +86,12 @@ test("a launcher pod whose guest has left ends, and the kubelet stops its other 
   expect(ended.status).toMatchObject({ phase: "Succeeded" });
   expect(ended.metadata.deletionTimestamp).toBeUndefined();
   expect(disruptionTarget(ended)).toBeUndefined();
-  expect(await messagesOf(launcher, "Killing")).toEqual(["Stopping container guest-console-log"]);
+  const { items } = await client.list(events, namespace, {
+    fieldSelector: `involvedObject.uid=${launcher.metadata.uid},reason=Killing`,
+  });
+  expect(items.map(({ involvedObject }) => involvedObject?.fieldPath)).toEqual([
+    "spec.initContainers{guest-console-log}",
+  ]);
 });
 
 test("a failing liveness probe stops the container, and the VM restarts", async () => {
