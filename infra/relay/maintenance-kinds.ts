@@ -1,23 +1,38 @@
-/** The watched kinds of node maintenance. */
+/** The watched kinds of node maintenance. The relay reports changes of the spec, which people make. */
 import * as z from "zod/mini";
+import { part, Text } from "../../shared/kube/schemas/fields.ts";
+import { hasEndPhase } from "../../shared/kube/node-evacuation.ts";
 import { watchedKind } from "./kinds.ts";
 
-/**
- * Returns the watch of one kind of maintenance. The relay reports changes of the spec, which people make. The relay
- * ignores changes of the status, which Lifeboat writes.
- */
-function maintenance(name: string, type: "nodeevacuation" | "rollingmaintenance") {
-  return watchedKind({
-    name,
-    path: `/apis/lifeboat.dev/v1alpha1/${name}`,
-    fields: { metadata: z.object({ generation: z.number() }) },
-    // Keeps only the generation, which the API server increases at each change of the spec. The spec may name hundreds
-    // of nodes.
-    facts: ({ metadata: { generation } }) => ({ generation }),
-    notice: ({ object, gone }) =>
-      gone ? undefined : { type: `dev.lifeboat.${type}.changed.v1` as const, data: { name: object.name } },
-  });
+/** The API server increases the generation at each change of the spec. The spec itself may name hundreds of nodes. */
+const Generated = z.object({ generation: z.number() });
+
+interface WatchedNodeEvacuation {
+  readonly generation: number;
+  readonly node: string;
+  readonly hasEnded: boolean;
 }
 
-export const NODE_EVACUATIONS = maintenance("nodeevacuations", "nodeevacuation");
-export const ROLLING_MAINTENANCES = maintenance("rollingmaintenances", "rollingmaintenance");
+export const NODE_EVACUATIONS = watchedKind({
+  name: "nodeevacuations",
+  path: "/apis/lifeboat.dev/v1alpha1/nodeevacuations",
+  fields: { metadata: Generated, spec: z.object({ nodeName: z.string() }), status: part({ phase: Text }) },
+  facts: ({ metadata: { generation }, spec: { nodeName: node }, status: { phase } }): WatchedNodeEvacuation => ({
+    generation,
+    node,
+    hasEnded: hasEndPhase(phase),
+  }),
+  notice: ({ object: { name }, facts, before, gone }) =>
+    gone || facts.generation === before?.generation
+      ? undefined
+      : { type: "dev.lifeboat.nodeevacuation.changed.v1", data: { name } },
+});
+
+export const ROLLING_MAINTENANCES = watchedKind({
+  name: "rollingmaintenances",
+  path: "/apis/lifeboat.dev/v1alpha1/rollingmaintenances",
+  fields: { metadata: Generated },
+  facts: ({ metadata: { generation } }) => ({ generation }),
+  notice: ({ object: { name }, gone }) =>
+    gone ? undefined : { type: "dev.lifeboat.rollingmaintenance.changed.v1", data: { name } },
+});

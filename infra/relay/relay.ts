@@ -82,7 +82,7 @@ export function startRelay(options: RelayOptions): Relay {
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "isCurrent" | "stop">>();
   const watch = <Facts, View>(
     kind: kinds.WatchedKind<Facts, View>,
-    onSeen?: (now: kinds.KeptObject<Facts, View>) => void,
+    also?: (now: kinds.KeptObject<Facts, View> | undefined, before: kinds.KeptObject<Facts, View> | undefined) => void,
   ): Watched<Facts, View> => {
     const onFailure = () => counters.failures.add([kind.name]);
     const onChange = (
@@ -90,7 +90,7 @@ export function startRelay(options: RelayOptions): Relay {
       before: kinds.KeptObject<Facts, View> | undefined,
     ) => {
       report(noticeOf(kind, now, before));
-      if (now !== undefined && now.metadata.uid !== before?.metadata.uid) onSeen?.(now);
+      also?.(now, before);
     };
     const watched = startWatch(kind, { ...options, api, onChange, onFailure });
     watches.set(kind.name, watched);
@@ -99,17 +99,31 @@ export function startRelay(options: RelayOptions): Relay {
 
   let watchedEvents: readonly Watched<kubelets.KubeletEventFacts>[] = [];
   const keeps = within !== undefined;
-  const pods = watch(keptOf("pods", kinds.PODS, keeps), (pod) => {
+  const nodeEvacuations = watch(NODE_EVACUATIONS);
+  type SeenPod = kinds.KeptObject<kinds.WatchedPod, unknown>;
+  const reportKilling = (pod: SeenPod) => {
     const events = watchedEvents.flatMap((watched) => [...watched.all()]);
     for (const { facts, metadata } of events) {
       const notice = facts.podUid === pod.metadata.uid ? kubelets.killingOf(facts, pod, clock.now()) : undefined;
       report(notice && { object: metadata, gone: false, notice });
     }
+  };
+  /** Reports the NodeEvacuations of a node whose last launcher pod has ended or is gone, because they may end now. */
+  const reportEmptied = ({ facts: { node } }: SeenPod) => {
+    const open = [...nodeEvacuations.all()].filter(({ facts }) => facts.node === node && !facts.hasEnded);
+    const isEmpty = () => [...pods.all()].every(({ facts }) => facts.node !== node || facts.completed);
+    for (const { metadata } of open.length > 0 && isEmpty() ? open : []) {
+      const notice = { type: "dev.lifeboat.nodeevacuation.changed.v1", data: { name: metadata.name } } as const;
+      report({ object: metadata, gone: false, notice });
+    }
+  };
+  const pods = watch(keptOf("pods", kinds.PODS, keeps), (now, before) => {
+    if (now !== undefined && now.metadata.uid !== before?.metadata.uid) reportKilling(now);
+    if (before !== undefined && now?.facts.completed !== false) reportEmptied(before);
   });
   const vmis = watch(keptOf("virtualmachineinstances", kinds.VIRTUAL_MACHINE_INSTANCES, keeps));
   const migrations = watch(keptOf("virtualmachineinstancemigrations", kinds.MIGRATIONS, keeps));
   const evacuations = watch(keptOf("evacuations", kinds.EVACUATIONS, keeps));
-  watch(NODE_EVACUATIONS);
   watch(ROLLING_MAINTENANCES);
   const nodes = watch(keptOf("nodes", kinds.NODES, keeps));
   const stores = within && {

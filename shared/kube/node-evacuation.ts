@@ -91,6 +91,10 @@ export interface NodeEvacuationFacts {
 }
 
 export function hasEnded({ status: { phase } }: Pick<NodeEvacuationFacts, "status">): boolean {
+  return hasEndPhase(phase);
+}
+
+export function hasEndPhase(phase: string | undefined): boolean {
   return phase !== undefined && (NODE_END_PHASES as readonly string[]).includes(phase);
 }
 

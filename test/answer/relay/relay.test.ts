@@ -1,7 +1,7 @@
 /** Tests that the relay reports the cluster's events to the Worker. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { kubevirt, nodes, pods } from "../../../infra/sandbox/index.ts";
-import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { kubevirt, nodes, type Pod, pods } from "../../../infra/sandbox/index.ts";
+import { evacuations, nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { createBareNode } from "../../support/installed/bare-node.ts";
 import { NAMESPACE, soon, type Stage, startStage } from "./stage.ts";
 
@@ -83,6 +83,32 @@ test("the relay reports VMIs, tainted nodes and people's Evacuations, and nothin
   await stage.client.delete(evacuations, metadata);
   await stage.createVmi("web-2");
   await untilTold(...reported, "evacuation.changed vms/web-1", "vmi.changed vms/web-2");
+});
+
+test("the relay reports a NodeEvacuation when the last launcher pod of its node has ended, and when it is gone", async () => {
+  const [a, b] = [await launcher("a"), await launcher("b")];
+  await stage.startReady();
+  const { metadata } = await stage.client.create(nodeEvacuations, {
+    metadata: { name: "of-node01" },
+    spec: { nodeName: "node01" },
+  });
+  await stage.client.create(nodeEvacuations, { metadata: { name: "of-node02" }, spec: { nodeName: "node02" } });
+  const [own, other] = ["nodeevacuation.changed of-node01", "nodeevacuation.changed of-node02"];
+  await untilTold(own, other);
+  const [status, succeeded] = [{ subresource: "status" }, { status: { phase: "Succeeded" } }] as const;
+  const end = (pod: Pod) => stage.client.patch(pods, pod.metadata, { type: "merge", body: succeeded }, status);
+  await end(a);
+  await stage.createVmi("web-1");
+  await untilTold(own, other, "vmi.changed vms/web-1");
+  await end(b);
+  await untilTold(own, own, other, "vmi.changed vms/web-1");
+  await stage.client.delete(pods, b.metadata, { gracePeriodSeconds: 0 });
+  await untilTold(own, own, own, other, "vmi.changed vms/web-1");
+  const ended = { type: "merge", body: { status: { phase: "Evacuated" } } } as const;
+  await stage.client.patch(nodeEvacuations, metadata, ended, status);
+  await stage.client.delete(pods, a.metadata, { gracePeriodSeconds: 0 });
+  await stage.createVmi("web-2");
+  await untilTold(own, own, own, other, "vmi.changed vms/web-1", "vmi.changed vms/web-2");
 });
 
 test("when the relay starts, it reports existing disruptions", async () => {

@@ -17,7 +17,7 @@ import {
   serviceAccounts,
   startSandbox,
 } from "../../../infra/sandbox/index.ts";
-import { evacuations } from "../../../infra/lab/stage/evacuations.ts";
+import { evacuations, nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { readManifests } from "../../support/manifests/shipped.ts";
 import { overHttp } from "../../../infra/relay/send.ts";
 import { ENDPOINT, FakeWorker, SECRET } from "./fake-worker.ts";
@@ -123,6 +123,7 @@ export async function startStage() {
       for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])
         await client.deleteAll(resource, NAMESPACE, { gracePeriodSeconds: 0 });
       await client.delete(nodes, { name: "node01" });
+      await client.deleteAll(nodeEvacuations, "", { gracePeriodSeconds: 0 });
       worker.attempts.length = 0;
     },
     async stop(): Promise<void> {
