@@ -45,7 +45,7 @@ describe("given a cluster without Lifeboat", () => {
       err: expect.arrayContaining(["√ the Worker can work in this cluster", "√ the Worker has checked every VM"]),
     });
     expect(first.err.join("\n")).toMatch(
-      /^‼ There is no relay, and the guard is on: [^.]+\. Install the relay:\n +kubectl apply -k/m,
+      /^‼ There is no relay, and the guard is on, but [^.]+\. Install the relay:\n +kubectl apply -k/m,
     );
     const created = first.out.filter((line) => line.endsWith(" created") && !line.startsWith("secret/"));
     const inOrder = created.map((line) => line.replace(/^(\w+)[^/]*\/(\S+).*$/, "$1/$2"));
