@@ -69,8 +69,8 @@ export interface Surroundings {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Returns whether a tick may reconcile a draining node repeatedly in its remaining time. Absent: the tick reconciles
-   * the node once.
+   * Returns whether a tick may spend the rest of its minute reconciling a draining node again and again. Absent: the tick
+   * reconciles the node once.
    */
   readonly stays?: () => boolean;
   /** Takes over a descheduling cycle that lasts longer than the tick. Absent: the tick waits for the cycle. */

@@ -59,7 +59,8 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Without the Evacuation, nothing would remove Lifeboat's label later. Lifeboat then only sets or removes the mark.
+  // If the Evacuation was not created, Lifeboat sets no label, because nothing would remove the label later. Lifeboat
+  // only sets or removes the mark (evacuationNodeName).
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";

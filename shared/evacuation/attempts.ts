@@ -147,8 +147,8 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
 }
 
 /**
- * Returns whether the migration has not started although KubeVirt's limits allow the start. A caller acts only if the
- * result stays true for some time.
+ * Returns whether the migration has not started although KubeVirt's limits on parallel migrations allow the start. A
+ * caller acts only if the result stays true for some time.
  */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);

@@ -107,7 +107,7 @@ const MOST_EVENTS = 50;
 
 export const SEEN_EVENTS: View<SeenEvent> = { resource: "events", name: "Seen", schema: () => SeenEventSchema };
 
-/** Returns the newest of the Events that the fields select, if the migration is late. */
+/** If the migration is late, returns the newest Event that matches the field selector. */
 function lastEvent(
   m: MigrationFacts,
   fields: Readonly<Record<string, string>>,
@@ -183,7 +183,7 @@ function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | unde
   return other && { reason: "LeftOver", message: MESSAGES.secondLauncher(m, other) };
 }
 
-/** KubeVirt's limits of migrations are reached. */
+/** KubeVirt's limits on parallel migrations are reached. */
 function queued(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return isOverdueInQueue(m, f) && !hasPlace(f) ? { reason: "Queued", message: MESSAGES.queued(m) } : undefined;
 }

@@ -113,8 +113,8 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * The time limit for the start of a new migration. KubeVirt creates a migration for an evacuation only when its limits
- * allow the start.
+ * The time limit for the start of a new migration. KubeVirt creates a migration for an evacuation only when KubeVirt's
+ * limits on parallel migrations allow the start.
  */
 const STARTS_SECONDS = 20;
 

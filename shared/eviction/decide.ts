@@ -182,8 +182,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * Answers an eviction of a VM that is moving. If the VM has a mark but no Evacuation, creates an Evacuation to record
- * the requester.
+ * Answers an eviction of a VM that is moving. If the VM has no Evacuation although its `status.evacuationNodeName` names
+ * its node, creates an Evacuation to record the requester.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;

@@ -110,7 +110,7 @@ export interface PreflightFacts extends Moment {
   readonly unread: readonly string[];
   /** All pods on their nodes, with the room on each node. Absent: the room is computed from the lists. */
   readonly present?: PresentPods;
-  /** Whether a pod or a VMI of the node cannot be parsed. These lists may then lack a guest that runs. */
+  /** Whether a pod or a VMI of the node cannot be parsed. `pods` and `vmis` may then lack a running guest. */
   readonly isPartlySeen?: boolean;
   /** How kube-scheduler scores nodes. Absent: by its default profile. */
   readonly scoring?: "MostAllocated" | undefined;

@@ -29,8 +29,8 @@ export const GUARD_CAUSES = [
 ] as const satisfies readonly GuardCause[];
 
 /**
- * Causes of deletions that the guard's webhook reviews. A policy of the API server refuses deletions for a node's
- * taint, and Lifeboat itself finds the pods on the tainted node.
+ * The causes whose deletions the guard's webhook reviews. `NoExecuteTaint` is missing: a policy of the API server refuses
+ * these deletions. Lifeboat itself finds the pods on the tainted node.
  */
 export type ReviewedCause = Exclude<GuardCause, "NoExecuteTaint">;
 

@@ -2,13 +2,13 @@
 import type { Facts } from "../facts/facts.ts";
 import type { Settings } from "./settings.ts";
 
-/** Facts that every decision has. */
+/** The inputs of every decision. */
 export interface Moment {
   readonly settings: Settings;
   readonly now: Date;
 }
 
-/** Facts of a decision that asks for further facts. */
+/** The inputs of a decision that also reads facts from the cluster. */
 export interface Deciding extends Moment {
   readonly facts: Facts;
 }

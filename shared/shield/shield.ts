@@ -40,7 +40,7 @@ export interface Shielded {
   readonly node?: NodeFacts | undefined;
   /**
    * `Unknown`: the Events could not be read. Absent: no shutdown was refused, or the Events were not read because the
-   * label's time has not come.
+   * time in the label's value has not been reached.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
   /** The VMI's migrations. Lifeboat reads them only when the shield may have to end. */

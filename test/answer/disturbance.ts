@@ -82,7 +82,7 @@ export interface Disturbance {
   readonly isLasting?: boolean;
 }
 
-/** Runs isolates one after another, one of them with a fault. */
+/** Runs instances (isolates) of the Worker one after another. One isolate meets a fault. */
 export class Disturbed {
   readonly #fake: FakeCluster;
   readonly #disturbance: Disturbance | undefined;

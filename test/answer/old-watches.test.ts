@@ -85,7 +85,7 @@ async function report(fake: FakeCluster, stores: Stores): Promise<readonly strin
   return requests;
 }
 
-/** Evicts the VM's pod. Resolves to the answer and its requests. */
+/** Evicts the VM's pod. Resolves to Lifeboat's answer and the requests that Lifeboat sent to the API server. */
 async function evict(fake: FakeCluster, stores: Stores) {
   const requests: string[] = [];
   const noteRequest = (label: string) => void requests.push(label);

@@ -1,6 +1,7 @@
 /**
  * Tests that the guard does not delay the restart of a lost node's VMs, because no VM can migrate off a lost node. Times
- * are seconds of the cluster's fast clock. A limit: if a pod was already unready, a policy treats its lost node as alive.
+ * are seconds of the cluster's fast clock. Known limitation: if a pod was unready before its node was lost, the guard's
+ * policy `lifeboat-hold-taints` considers the node alive, and refuses the pod's deletion.
  */
 import { expect, test, type TestContext } from "vitest";
 import { createNode, createVirtualMachine, kubevirt, nodes, pods } from "../../infra/sandbox/index.ts";

@@ -1,6 +1,6 @@
 /**
- * A plan names one VM of each class whose migrations nobody has seen. Once these VMs have been evacuated, the plan knows every class whose
- * migrations fail, although KubeVirt says that its VMs can migrate.
+ * A plan names a canary, one VM, for each class of VMs without a known migration. After the canaries have been evacuated,
+ * the plan knows each class whose migrations fail. KubeVirt calls the VMs of these classes live-migratable.
  */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";

@@ -42,7 +42,7 @@ export class Store {
 const SELECTIVE = 8;
 /** The maximum size of a request to etcd, in bytes. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** The values that field selectors use for an unset field. All other unset fields have an empty value. */
+/** The values that field selectors use for these two fields if they are unset. Every other unset field counts as empty. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {

@@ -70,7 +70,7 @@ function pausedBefore({ rm }: RollingWorld): RollingNext | undefined {
   return { phase: "Paused", message: MESSAGES.pausedBefore };
 }
 
-/** The start time has not come. */
+/** The start time has not been reached. */
 function waitsForHour({ rm, now }: RollingWorld): RollingNext | undefined {
   const { notBefore } = rm.spec.schedule;
   if (notBefore === undefined || rm.status.startTime !== undefined || secondsUntil(notBefore, now) === 0)

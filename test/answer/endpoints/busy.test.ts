@@ -73,7 +73,7 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
 ])("beside %d reviews of %d bytes, %s has to be tried again", async (...[count, bytes, , ask, expected]) => {
   await fill(count, bytes);
   expect(await ask()).toMatchObject({ code: 200, retryAfter: null, body: expected });
-  // The review was not held.
+  // The review was answered at once, without waiting for room.
   expect(app.now()).toEqual(NOW);
 });
 

@@ -1,6 +1,7 @@
 /**
- * Runs many isolates over one cluster at the same time. fast-check's scheduler interleaves their requests, and an isolate
- * may be killed between two requests. The tests check invariants at the end. Each run has the same interleavings.
+ * Runs several instances (isolates) of the Worker against one cluster at the same time. fast-check's scheduler
+ * interleaves the isolates' requests, and an isolate may be killed between two requests. The tests check invariants at
+ * the end. Each run has the same interleavings.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

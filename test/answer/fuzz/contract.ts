@@ -52,10 +52,16 @@ const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$
 const NoSuchPage = z.string().check(z.startsWith("<!doctype html>"));
 const Empty = z.literal("");
 
-/** Body by code; a code that is missing here is outside the contract. */
+/**
+ * The schema of the response body for each HTTP status code that the endpoint may return. The endpoint must not return
+ * any other code.
+ */
 type Answers = Readonly<Record<number, z.ZodMiniType>>;
 
-/** The key of an endpoint: a bearer token, for some endpoints the webhook's token in the path; `None` if the endpoint reads nothing from a cluster. */
+/**
+ * How a caller authenticates to the endpoint. `WebhookOrPath`: with the webhook's token, as a bearer token or in the
+ * path. `None`: not at all, because the endpoint reads nothing from a cluster.
+ */
 export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "Session" | "None";
 
 export interface EndpointContract {

@@ -1,4 +1,7 @@
-/** The forecast of a node counts the VMs that leave another node at the same time: all of its VMs, or only the moving VMs. */
+/**
+ * Tests which VMs of another node the forecast of a node counts. If the other node is being evacuated, all of its VMs
+ * count. If its evacuation is paused, only the moving VMs count.
+ */
 import { expect, test } from "vitest";
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../../support/cluster.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests objects that are malformed, or larger than real objects. A watch names such an object and does not store it, so
- * readers read the object live.
+ * Tests objects that are malformed, or larger than real objects. A watch keeps only the identity of such an object, so
+ * readers get the object from the API server.
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import type { ServerResponse } from "node:http";

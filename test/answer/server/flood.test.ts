@@ -76,7 +76,10 @@ const DELIVERY = nearlyAll("/clusters/local/events", "application/cloudevents-ba
 const REVIEW = nearlyAll("/clusters/local/admission/deletions/guessed", "application/json", 1_000_000);
 const FORM = nearlyAll("/signin", "application/x-www-form-urlencoded", 16_000);
 
-/** Limits in MB, for requests that Lifeboat ends at once, and for requests that Lifeboat waits for. A replica has 512 MB. */
+/**
+ * The maximum memory of a replica, in MB: `AT_ONCE` if Lifeboat ends the strangers' requests at once, `AFTER_A_WHILE` if
+ * Lifeboat waits for the rest of their requests. The container's limit is 512 MB.
+ */
 const [AT_ONCE, AFTER_A_WHILE] = [200, 256];
 
 // prettier-ignore

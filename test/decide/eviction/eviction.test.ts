@@ -79,7 +79,7 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a VM with an unknown strategy",           { vmi: vmi(odd) },                                         UNKNOWN],
   ["a VM on no node, which cannot be marked",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: CreateBudget"],
   ["a VM on no node, by a pod on no node",               { vmi: without(vmi({ phase: "Scheduled", activePods: {} }), "nodeName"), pod: without(pod(), "nodeName") }, "Deny NotScheduled: CreateBudget"],
-  // A pinned VM can be sent to another namespace or cluster.
+  // A pinned VM (not live-migratable) can still be sent to another namespace or cluster.
   ["a pinned VM that is being sent to another cluster is not shut down",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["a pinned VM that is being sent, by its migration", { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["a pinned VM whose migration to another cluster has failed",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],

@@ -1,4 +1,4 @@
-/** Tests what finished migrations prove about each class of VMs, and the canary of each class. */
+/** Tests two things for each class of VMs: what finished migrations prove about it, and which VM is its canary. */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanVmi } from "../../../shared/plan/facts.ts";
 import { evidenceOf } from "../../../shared/plan/evidence.ts";

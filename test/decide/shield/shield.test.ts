@@ -62,11 +62,11 @@ describe("the shield covers", () => {
   });
 
   test.each([
-    // the guest's   the kubelet's   shutdown   refused for
-    [300,            600,            90,        150],
-    [900,            600,            90,        435],
-    [300,            200,            90,         35],
-    [300,            600,            10,        230],
+    // guest's grace (s)   kubelet's maximum (s)   shutdown (s)   refused for (s)
+    [300,                  600,                    90,            150],
+    [900,                  600,                    90,            435],
+    [300,                  200,                    90,             35],
+    [300,                  600,                    10,            230],
   ])("a guest with %i s of grace, the kubelet's %i s and %i s to shut down for %i s", (graceSeconds, max, shutdownSeconds, seconds) => {
     const settings = relieving({ shield: { maxPodGracePeriodSeconds: max, shutdownSeconds } });
     expect(holdSeconds(vmi({ graceSeconds }), settings)).toBe(seconds);

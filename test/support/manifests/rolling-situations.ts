@@ -1,4 +1,4 @@
-/** Creates situations of a cluster with RollingMaintenances, before an action of Lifeboat. */
+/** Prepares the state of a cluster with RollingMaintenances before Lifeboat acts. */
 import { expect } from "vitest";
 import { rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { core } from "../../../infra/sandbox/index.ts";

@@ -1,5 +1,5 @@
 /**
- * Creates situations of a cluster before an action of Lifeboat, and performs the actions of other clients meanwhile.
+ * Prepares the state of a cluster before Lifeboat acts, and makes other clients' changes while Lifeboat acts.
  */
 import { tidyRolling } from "./rolling-situations.ts";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";

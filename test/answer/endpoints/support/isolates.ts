@@ -1,6 +1,6 @@
 /**
- * Isolates over one fake cluster, beside KubeVirt's controllers and people. fast-check interleaves the isolates, and
- * kills them at any request.
+ * Runs several instances (isolates) of the Worker against one fake cluster, while KubeVirt's controllers and users change
+ * the cluster. fast-check interleaves the isolates, and kills them at any request.
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";
