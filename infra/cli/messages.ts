@@ -110,7 +110,8 @@ export const CLI_MESSAGES = {
   blocker: (object: string, pod: string, since: string | undefined, why: string) =>
     `${object}: ${pod}${since === undefined ? "" : `, for ${since}`}: ${why}`,
   withFix: (message: string, fix: string | undefined) => (fix === undefined ? message : `${message} (${fix})`),
-  unlisted: (vms: number, moved: number) => `${vms} not listed (in total, ${moved} have moved)`,
+  unlisted: (vms: number, moved: number) =>
+    `${vms} more VM${vms === 1 ? "" : "s"} not listed (of all VMs of this node, ${moved} ${moved === 1 ? "has" : "have"} moved)`,
 
   // Files with a secret
   fileExists: (file: string) =>

@@ -130,7 +130,9 @@ export const EVACUATION_MESSAGES = {
   askedAgain: (seconds: number) =>
     `for ${seconds} s, KubeVirt has not acted on the request: Lifeboat repeats the request`,
   requestPending: (isUndone: boolean) =>
-    `KubeVirt has the request, but virt-controller has not acted on it${isUndone ? "; because the evacuation was cancelled, the VM starts again after the stop" : ""}`,
+    isUndone
+      ? "KubeVirt has the request to stop the VM, but virt-controller has not acted on it; because the evacuation was cancelled, the VM starts again after the stop"
+      : "KubeVirt has the request, but virt-controller has not acted on it",
   requestHeld: (why: string) =>
     `KubeVirt has not acted on the request, and Lifeboat does not repeat the request: ${why}`,
   paused: "spec.progress of its NodeEvacuation is Paused",

@@ -93,7 +93,7 @@ export const REMEDY = {
   BudgetExhausted:
     "the owner of the PodDisruptionBudget: add replicas, repair unhealthy replicas, or allow more disruptions",
   BudgetOfController:
-    "nobody yet: the budget's controller may allow the eviction later. Otherwise, the administrator of that controller",
+    "nobody has to act yet: the budget's controller may allow the eviction later. If the eviction stays refused, the administrator of that controller has to act",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: change them so that only one selects the pod",
   LeftOver: "an administrator: make sure that no guest runs in the pod, then kubectl delete pod",
   BoundToNode: "the VM's owner: change its nodeSelector or affinity, or stop the VM",
@@ -110,7 +110,7 @@ export const REMEDY = {
   StrategyNone: "the VM's owner: set evictionStrategy LiveMigrate; otherwise the drain shuts the guest down",
   ShutdownByStrategy: "the VM's owner: plan for the shutdown, or remove what blocks migration",
   BackingOff:
-    "nobody: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
+    "nobody has to act: the next eviction after the back-off starts an evacuation; the last Evacuation says why the VM did not move",
   Abandoned:
     "the VM's owner, or an administrator: remove the cause that the Evacuation's message names, then try again",
   SchedulingGated: "the owner of the scheduling gate that the message names: remove the gate from the target pod",
@@ -124,8 +124,8 @@ export const REMEDY = {
 const BLOCKED = {
   NotMarked:
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
-  NotScheduled: "nobody: the VM is starting",
-  BeingReceived: "nobody: the VM is moving here from another namespace or cluster",
+  NotScheduled: "nobody has to act: the VM is starting",
+  BeingReceived: "nobody has to act: the VM is moving here from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete that migration; the VM then gets another migration",
   DecentralizedMigration:
     "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",

@@ -1,9 +1,9 @@
 /** All messages of a plan: what happens to a node and its VMs, why, and what is unknown. */
 import { keyOf } from "../kube/objects.ts";
 import type { Resource } from "../kube/resources.ts";
-import { MAINTENANCE_MESSAGES } from "../maintenance/messages.ts";
 import type { NodeVerdict, PreflightPod } from "../preflight/facts.ts";
 import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
+import { withoutFractions } from "../settings/time.ts";
 import type { PlanOptions } from "./facts.ts";
 
 type Pod = Pick<PreflightPod, "namespace" | "name">;
@@ -36,18 +36,19 @@ export const PLAN_MESSAGES = {
 
   // A drain that does not start
   mayBeRefused: (node: string, startIf: StartIf, verdict: NodeVerdict) =>
-    `whether the drain of ${node} starts: startIf is ${startIf}, and if kube-scheduler chooses other nodes than this plan, the verdict is ${verdict}`,
+    `whether the drain of ${node} starts: if kube-scheduler places VMs on other nodes than this plan does, the verdict is ${verdict}, and startIf ${startIf} refuses the drain`,
   verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
   notDrained: "it is not drained",
 
   // A VM that stays for a while
-  ownerKeeps: (vm: string, until = "") => `when the drain ends: VM ${vm}: ${MAINTENANCE_MESSAGES.ownerDelays(until)}`,
+  ownerKeeps: (vm: string, until = "") =>
+    `when the drain ends, because the owner of VM ${vm} wants the VM to stay until ${withoutFractions(until)}`,
 
   // Room
   mayHaveNoRoom: (homeless: readonly string[]) =>
-    `whether all VMs and pods find room: if kube-scheduler chooses other nodes than this plan, there is no room for ${listed(homeless)}`,
+    `whether all VMs and pods find room: if kube-scheduler places VMs on other nodes than this plan does, there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
-    `${vms} VM${vms === 1 ? " needs" : "s need"} ${needed}; the other node with the most room has ${most} free`,
+    `${vms} VM${vms === 1 ? ` needs ${needed} of memory` : `s need ${needed} of memory in total`}; of the other nodes, the one with the most room has ${most} free`,
 
   // A guest that ends
   mayEndAgain: (summary: string, vms: readonly string[]) =>

@@ -82,8 +82,8 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Says how much memory is missing for VMs of the node, and how much the other node with the most room has left. Returns undefined
- * if the node has room.
+ * Says how much memory the VMs without room need, and how much memory is free on the other node with the most room.
+ * Returns undefined if every VM of the node has room elsewhere.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {

@@ -123,8 +123,8 @@ export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithS
 
 /**
  * `Moves`: a live migration. `Follows`: a hotplug pod leaves with its VM. `Waits`: refused now, but not for ever.
- * `ShutsDown`: a guest ends. `Evicted`: an ordinary pod. `Stays`: a drain leaves the pod in place. `Ended`: nothing
- * runs in the pod. `Blocked`: refused until a person changes something.
+ * `ShutsDown`: a guest is shut down. `Evicted`: an ordinary pod. `Stays`: a drain leaves the pod in place. `Ended`:
+ * nothing runs in the pod. `Blocked`: refused until a person changes something.
  */
 export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 

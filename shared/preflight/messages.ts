@@ -25,8 +25,8 @@ export const PREFLIGHT_MESSAGES = {
   },
   unknown: "may succeed: nothing is known to block it, but not everything could be checked",
   withShutdowns: (vms: number, guests: number) =>
-    `will succeed: ${moving(vms)}, and ${counted(guests, "guest")} ${guests === 1 ? "ends" : "end"}`,
-  willSucceed: (vms: number) => `will succeed: ${moving(vms)}, and no guest ends`,
+    `will succeed: ${moving(vms)}, and ${counted(guests, "guest")} ${guests === 1 ? "is" : "are"} shut down`,
+  willSucceed: (vms: number) => `will succeed: ${moving(vms)}, and no guest is shut down`,
 
   // The time
   basedOn: (migrations: number) => `based on ${counted(migrations, "finished migration")}`,
@@ -109,7 +109,8 @@ export const PREFLIGHT_MESSAGES = {
   whenGone,
   noReplacement: (pod: Pod, budget: string) =>
     whenGone(pod, `PodDisruptionBudget ${budget} allows no eviction, and no controller replaces the missing pod`),
-  kubeletNotReady: (node: string) => `when the pods of ${node} leave: its kubelet is not ready, and ends no pod`,
+  kubeletNotReady: (node: string) =>
+    `at what time the pods of ${node} leave: the kubelet of ${node} is not ready, so it ends no pod`,
   leavingElsewhere: (nodes: number | undefined) =>
     `which VMs leave ${nodes === undefined ? "" : `${nodes} `}other nodes and need room elsewhere`,
   unreadVmi: (pod: Pod) => `the VMI of pod ${keyOf(pod)}`,

@@ -39,7 +39,8 @@ export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts
 }
 
 /**
- * Returns whether a person has to know before a drain: the pod stays, its guest ends, or its VM has no room elsewhere.
+ * Returns whether a person has to know before a drain: the pod stays, its guest is shut down, or its VM has no room
+ * elsewhere.
  */
 export function isInTheWay({ outcome, room }: Pick<PodVerdict, "outcome" | "room">): boolean {
   return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;

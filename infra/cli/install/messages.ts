@@ -41,7 +41,7 @@ export const INSTALL_MESSAGES = {
     `${object} ${how}\n`,
   conflict: (object: string, fields: readonly string[]) =>
     `${object} has not been applied: other field managers have given other values to some of its fields:
-${listed(fields)}--force-conflicts overwrites these fields. To keep them, apply the output of \`lifeboat install --export\` with your own kustomization`,
+${listed(fields)}--force-conflicts overwrites these fields. To keep the other managers' values, set these values in your own kustomization of the output of \`lifeboat install --export\`. Then apply the kustomization`,
   notServed: (object: string) => `the API server does not serve ${object}`,
   notAvailable: (object: string, troubles: readonly string[]) =>
     `${object} is not available: ${troubles.join("\n") || "it has no pod yet"}`,
@@ -61,7 +61,7 @@ ${listed(fields)}--force-conflicts overwrites these fields. To keep them, apply 
   noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which creates it`,
   noCertificate: (secret: string, help: string) => `cert-manager has written no certificate into ${secret} (${help})`,
   noToken: (secret: string) => `the token controller has not written the account's token into ${secret}`,
-  noEntry: (file: string, why: string) => `${file} is not an entry for a cluster: ${why}`,
+  noEntry: (file: string, why: string) => `${file} contains no valid entry of the Worker's CLUSTERS: ${why}`,
   expectedTokens: "expected webhookToken and operatorToken",
   tokenRefused: (file: string) =>
     `this cluster does not accept the token in ${file}: it was revoked, or has expired. Remove the file and run this command again to make new tokens`,

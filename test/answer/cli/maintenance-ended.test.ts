@@ -64,7 +64,8 @@ test("status with names shows the end, the time since then, and no earlier block
 
 test("report counts all VMs, names each guest that ended, and exits with 3", async () => {
   const { code, out } = await run("report rollm/kernel");
-  const row = /^node-1 +Returned .* 620 +2 Restarted, 498 Moved, 120 not listed \(in total, 618 have moved\)/;
+  const row =
+    /^node-1 +Returned .* 620 +2 Restarted, 498 Moved, 120 more VMs not listed \(of all VMs of this node, 618 have moved\)/;
   expect([code, out.filter((line) => row.test(line)).length]).toEqual([3, 1]);
   expect(out.filter((line) => / Restarted\b/.test(line) && !row.test(line))).toEqual([
     expect.stringMatching(/^node-1 +apps +ledger +Restarted/),

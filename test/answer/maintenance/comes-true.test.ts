@@ -61,7 +61,7 @@ function shutDown(fake: FakeCluster, name: string): void {
 
 const AT_NIGHT = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 
-/** Returns the phase that has to follow. If the NodeEvacuation does not start, no guest ends. */
+/** Returns the phase that has to follow. If the NodeEvacuation does not start, no guest is shut down. */
 function expected(verdict: string, { startIf }: Asked): string {
   const isGood = verdict === "WillSucceed" || (verdict === "WillSucceedWithShutdowns" && startIf !== "WillSucceed");
   if (startIf !== "Always" && !isGood) return "Refused";

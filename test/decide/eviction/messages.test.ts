@@ -125,7 +125,7 @@ test.each(warned)("kubectl's warnings when %s: %j", (_, tweak, expected) => expe
 
 // prettier-ignore
 test.each([
-  ["BeingReceived",  "nobody: the VM is moving here from another namespace or cluster"],
+  ["BeingReceived",  "nobody has to act: the VM is moving here from another namespace or cluster"],
   ["MigrationsOff",  REMEDY.MigrationsOff],
   ["AnotherReason",  REMEDY.NotMigratable],
   [undefined,        REMEDY.NotMigratable],

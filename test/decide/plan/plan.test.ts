@@ -105,5 +105,7 @@ test.each([
   const asked = { ...template, virtualMachines: { ...template.virtualMachines, ownersChoice } };
   const [node01] = planOf(f, options(f, { nodes: ["node01"], template: asked })).nodes;
   expect(node01?.verdict).toBe(verdict);
-  expect(node01?.unknown.some((one) => one.includes("apps/a: its owner wants it to stay"))).toBe(verdict === "Unknown");
+  expect(node01?.unknown.some((one) => one.includes("the owner of VM apps/a wants the VM to stay"))).toBe(
+    verdict === "Unknown",
+  );
 });

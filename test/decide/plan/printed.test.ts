@@ -38,7 +38,7 @@ test("a plan counts the shutdown of a guest on a node that nothing else blocks",
   expect(lines[0]).toMatch(/^1 node, 1 VM: the plan ends between .*; 0 migrations, 0 restarts, 1 shutdown$/);
 });
 
-test("after a guest has ended, the plan does not promise for later nodes that no guest ends", () => {
+test("after a guest has ended, the plan does not promise for later nodes that no guest is shut down", () => {
   const f = cluster({ node01: [ending], node02: [vm("a")], node03: [vm("b")] });
   const { nodes } = planOf(f, options(f, { nodes: ["node01", "node02"] }));
   expect(nodes.map(({ verdict }) => verdict)).toEqual(["WillSucceedWithShutdowns", "WillSucceedWithShutdowns"]);

@@ -167,7 +167,7 @@ test("no pod on a node whose kubelet is not ready is promised to leave", () => {
   const unready = node(NODE, { ready: false });
   expect(preflight(facts({ node: unready }))).toMatchObject({
     verdict: "Unknown",
-    unknown: [`when the pods of ${NODE} leave: its kubelet is not ready, and ends no pod`],
+    unknown: [`at what time the pods of ${NODE} leave: the kubelet of ${NODE} is not ready, so it ends no pod`],
   });
   const left = [plainPod("agent", { owners: [owner({ kind: "DaemonSet" })] })];
   expect(preflight(facts({ node: unready, pods: left, vmis: [] })).verdict).toBe("WillSucceed");

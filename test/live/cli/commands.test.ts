@@ -35,7 +35,7 @@ describe("explain node", () => {
     expect({ code, err, verdict: out[0] }).toEqual({
       code: 0,
       err: [],
-      verdict: "√ WillSucceed: draining node01 will succeed: 1 VM moves, and no guest ends",
+      verdict: "√ WillSucceed: draining node01 will succeed: 1 VM moves, and no guest is shut down",
     });
     expect(out[1]).toMatch(/^ {2}about \d+s to \d+s for 1 VM \(/);
     expect(out.at(-1)).toMatch(/^vms +web +Moves +node0[23] +EvacuationTriggered$/);

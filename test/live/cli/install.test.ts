@@ -125,7 +125,7 @@ describe("given an installation", () => {
       expect(err.slice(-3)).toEqual([
         expect.stringMatching(/^error: validatingwebhookconfiguration\S+\/lifeboat has not been applied: /),
         '    "kubectl-edit" using admissionregistration.k8s.io/v1: .webhooks[name="evictions.lifeboat.dev"].failurePolicy',
-        expect.stringMatching(/^--force-conflicts overwrites these fields\. To keep them, /),
+        expect.stringMatching(/^--force-conflicts overwrites these fields\. To keep the other managers' values, /),
       ]);
       expect(await installed()).toEqual({ webhooks: [{ failurePolicy: "Fail" }] });
     }

@@ -73,7 +73,7 @@ function fatesIn({ pods, unsure }: NodePlan): ReadonlyMap<string, Said> {
   );
 }
 
-/** Returns the fate that the plan gives. No guest ends on a node that keeps a VM. */
+/** Returns the fate that the plan gives. No guest is shut down on a node that keeps a VM. */
 function fateOf(pod: PodVerdict, isKept: boolean): Fate {
   if (stays(pod) || pod.reason === HELD_BACK) return "Stays";
   if (pod.outcome !== "ShutsDown") return "Moves";
