@@ -52,7 +52,7 @@ export const HOLDERS: readonly Holder[] = [
       ["write any migration, Evacuation and PodDisruptionBudget", [migration, evacuation(), budget]],
       ["**evict any pod that no budget and no webhook protects**", [evicts]],
       [
-        "**delete any VMI, by an owner reference to a missing object**, and change its labels, annotations and finalizers, unless `restriction.yaml` is installed",
+        "unless `restriction.yaml` is installed, **delete any VMI, by an owner reference to a missing object**, and change its labels, annotations and finalizers",
         [
           changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
           changesVmi({ metadata: { annotations: { a: "b" } } }),
