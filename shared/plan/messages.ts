@@ -49,6 +49,8 @@ export const PLAN_MESSAGES = {
     `whether all VMs and pods find room: if kube-scheduler places VMs on other nodes than this plan does, there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
     `${vms} VM${vms === 1 ? ` needs ${needed} of memory` : `s need ${needed} of memory in total`}; of the other nodes, the one with the most room has ${most} free`,
+  fitsNowhere: (vm: string, others: number, why: string) =>
+    `VM ${vm}: ${why}${others === 0 ? "" : ` (other VMs without room: ${others})`}`,
 
   // A guest that ends
   mayEndAgain: (summary: string, vms: readonly string[]) =>

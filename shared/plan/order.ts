@@ -82,8 +82,8 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Says how much memory the VMs without room need, and how much memory is free on the other node with the most room.
- * Returns undefined if every VM of the node has room elsewhere.
+ * Says how much memory the VMs without room need, and how much memory is free on the other node with the most room. If
+ * memory is not the obstacle, says why no node fits. Returns undefined if every VM of the node has room elsewhere.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {
@@ -97,6 +97,10 @@ export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined
     .filter(({ unschedulable, ready }) => ready && !unschedulable)
     .map((other) => filledBy(other, others.get(other.name) ?? []).room.get("memory") ?? 0);
   const most = Math.max(0, ...left);
+  const [first] = homeless.flatMap((pod) => judged.verdicts.get(keyOf(pod)) ?? []);
+  const { namespace, vmi: name = "", room } = first ?? { namespace: "" };
+  if (needed <= most && room?.message !== undefined)
+    return PLAN_MESSAGES.fitsNowhere(keyOf({ namespace, name }), homeless.length - 1, room.message);
   return PLAN_MESSAGES.shortage(homeless.length, gib(needed), gib(most));
 }
 

@@ -30,6 +30,16 @@ test("if no order has room for each node, the plan names the nodes in the way an
   );
 });
 
+test("if memory is not the obstacle, the plan says why no other node fits", () => {
+  const large = (name: string) => vm(name, 2, { pod: { requests: { cpu: 9000, memory: 2 * 1024 ** 3 } } });
+  const shortage = (...names: readonly string[]) => {
+    const f = cluster({ node01: names.map(large), node02: [], node03: [] });
+    return planOf(f, options(f)).nodes[0]?.shortage;
+  };
+  expect(shortage("a")).toBe("VM apps/a: no other node has room for it: Resources");
+  expect(shortage("a", "b")).toBe("VM apps/a: no other node has room for it: Resources (other VMs without room: 1)");
+});
+
 test("the planned order moves each VM once, where the given order moves VMs twice", () => {
   const f = cluster({ node01: [vm("a"), vm("b"), vm("c"), vm("d")], node02: [vm("e")], node03: [] });
   const nodes = ["node01", "node02"];
