@@ -44,7 +44,10 @@ export const DESCHEDULER = "sigs.k8s.io/descheduler";
 /** On a VMI (label or annotation): no migration may slow or pause its guest to converge. */
 export const CONVERGENCE = "lifeboat.dev/convergence";
 export const GENTLE = "gentle";
-/** On a VMI whose evacuation is urgent or has failed to converge, for the shipped MigrationPolicies to select. */
+/**
+ * On a VMI whose evacuation is urgent, or is about to make its last attempt. The shipped MigrationPolicy selects VMIs
+ * by this label.
+ */
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
 /**

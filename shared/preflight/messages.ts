@@ -100,7 +100,7 @@ export const PREFLIGHT_MESSAGES = {
   quotaScope: (scope: string) => `scope ${scope} may exclude the pod`,
   quotaMayChange: (why: string, shortage: string) => `${why}; ${shortage}`,
   quotaVmsMove: "VMs of the namespace move now",
-  quotaPodsEnd: "other pods of the namespace end in the drain",
+  quotaPodsEnd: "the drain also ends other pods of the namespace",
   quotaMayBeRaised: (by: string) => `${by} may raise it while the VM moves`,
   notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
   nextPodUnknown: (vm: Pod, field: string) => `the requirements of the next pod of VM ${keyOf(vm)}: ${field}`,

@@ -106,8 +106,8 @@ function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[
 const PODS_MS = 5000;
 
 /**
- * Reads a candidate node. A node whose pods take too long to read is no candidate this time. A tenant may have made its
- * pods large.
+ * Reads a node that may take VMs. Returns no node if reading the pods takes too long, for example because a tenant's
+ * pods are large.
  */
 async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {
   try {

@@ -1,4 +1,7 @@
-/** Draining nodes, the main job: beside KubeVirt's own webhook and evacuation controller, while a part that a drain needs goes and comes back. */
+/**
+ * Tests drains with KubeVirt's own webhook and evacuation controller. In some tests, Lifeboat or the API server is
+ * down for part of the drain.
+ */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

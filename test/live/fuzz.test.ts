@@ -1,4 +1,7 @@
-/** Runs `npm run fuzz` briefly over a network: every endpoint of both forms keeps its contract for any request. */
+/**
+ * Runs the fuzzing of `npm run fuzz` briefly over a network. Every endpoint of the Worker and of the server in the
+ * cluster keeps its contract for any request.
+ */
 import { expect, test } from "vitest";
 import { LONG } from "../answer/fuzz/property.ts";
 import { openListener, openWorker, visit } from "./fuzz.ts";

@@ -7,8 +7,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Platform } from "../../functions/env.ts";
 
 /**
- * Computes digests at once. WebCrypto's own digests end some turns of the event loop later, and later on a busy
- * machine. The results are the same, so nothing restores the original.
+ * Computes digests at once. WebCrypto's own digests take some turns of the event loop, and more turns if the machine is
+ * busy. The results are the same, so nothing restores the original.
  */
 async function digest(_: unknown, data: Uint8Array): Promise<ArrayBuffer> {
   return new Uint8Array(createHash("sha256").update(new Uint8Array(data)).digest()).buffer;

@@ -112,7 +112,7 @@ Waiting …
   questionOfRest:
     "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?",
   notInstalled: "Lifeboat is not installed in this cluster.\n",
-  underWay: (lines: readonly string[]) => `In progress, and withdrawn by uninstall:\n${listed(lines)}`,
+  underWay: (lines: readonly string[]) => `Work in progress, which uninstall withdraws:\n${listed(lines)}`,
   notWithdrawn: (seconds: number, why: string, lines: readonly string[]) =>
     `‼ After ${seconds} s ${why}:\n${listed(lines)}`,
   isNew: "new",

@@ -90,7 +90,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
     where: expect.stringMatching(/^context ".+", https:/),
     out: [],
     err: [
-      "In progress, and withdrawn by uninstall:",
+      "Work in progress, which uninstall withdraws:",
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "error: nothing has been changed",
     ],

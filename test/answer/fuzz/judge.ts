@@ -16,7 +16,7 @@ export interface Circumstances {
   readonly keys: KeysByCluster;
   /** The platform's registry has failed: the answer is 500, and the webhook's failurePolicy decides. */
   readonly registryFailed: boolean;
-  /** The requests to the cluster in the course of this request. */
+  /** The requests that Lifeboat sent to the cluster while it handled the fuzzed request. */
   readonly asked: readonly Asked[];
   readonly now: Date;
 }

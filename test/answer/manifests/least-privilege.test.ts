@@ -1,6 +1,7 @@
 /**
- * Tests that Lifeboat needs exactly the shipped permissions: no request is refused, also with the optional restriction,
- * and every permission is used. test/answer/relay/permissions.test.ts covers the relay, and keeper.test.ts the server.
+ * Tests that Lifeboat needs exactly the shipped permissions: every permission is used, and no request is refused, even
+ * if optional/restriction is installed. test/answer/relay/permissions.test.ts tests the relay's permissions.
+ * test/answer/server/keeper.test.ts tests the server's permissions.
  */
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -98,7 +98,7 @@ test("install leads to a drained node, changes nothing when repeated, restores m
   expect(await call("uninstall")).toMatchObject({
     code: 2,
     err: [
-      "In progress, and withdrawn by uninstall:",
+      "Work in progress, which uninstall withdraws:",
       "    nodeevacuation.lifeboat.dev/kernel (Blocked, node node03)",
       "error: nothing has been changed: the command cannot ask, because there is no terminal. In a script, pass --yes",
     ],

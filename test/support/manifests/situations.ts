@@ -35,7 +35,7 @@ export async function storing(trial: Trial): Promise<void> {
   });
 }
 
-/** Creates an Evacuation with the name of the VM, which Lifeboat has not handled yet. */
+/** Creates an Evacuation that Lifeboat has not handled yet. The Evacuation has the name of its VM. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };
   const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
