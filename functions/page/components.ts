@@ -184,7 +184,7 @@ interface Table<T> {
   /** The first column names the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
-  /** The maximum number of rows to show. The table shows only the number of the remaining rows. */
+  /** The maximum number of rows to show. Further rows are only counted. */
   readonly most: number;
 }
 

@@ -95,8 +95,8 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 }
 
 /**
- * Returns whether something other than the VMs to shut down blocks the node: another VM, a VM that did not start again,
- * or another pod. A budget that lets VMs leave one after another does not block the node.
+ * Returns whether the node has blockers other than VMs that Lifeboat shuts down: another VM, a VM that did not start
+ * again, or another pod. A budget that lets VMs leave one after another does not block the node.
  */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;

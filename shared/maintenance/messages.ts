@@ -81,7 +81,7 @@ export const MAINTENANCE_MESSAGES = {
 
   // The forecast of restarts and stops
   willRestart: "cannot migrate: KubeVirt restarts it on another node, as requested",
-  willShutDown: "cannot migrate: it is shut down until the node is uncordoned, as requested",
+  willShutDown: "cannot migrate: Lifeboat stops it, and starts it again when the node is uncordoned, as requested",
   isMoving: "it is moving",
   noStartBeside: (why = "there is no room for it") =>
     `it would not start on another node together with the other VMs: ${why}`,

@@ -36,7 +36,7 @@ export const PLAN_MESSAGES = {
 
   // A drain that does not start
   mayBeRefused: (node: string, startIf: StartIf, verdict: NodeVerdict) =>
-    `whether the drain of ${node} starts: if kube-scheduler places VMs on other nodes than this plan does, the verdict is ${verdict}, and startIf ${startIf} refuses the drain`,
+    `whether the drain of ${node} starts: kube-scheduler may place VMs on other nodes than this plan does. The verdict is then ${verdict}, and startIf ${startIf} refuses the drain`,
   verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
   notDrained: "it is not drained",
 

@@ -31,7 +31,7 @@ export const SETTINGS_MESSAGES = {
 
   // The guard's policies
   policyWithoutGate: (policies: readonly string[]) =>
-    `policies refuse deletions although their feature gates are off: ${policies.join(", ")}. Lifeboat deletes the pods whose deletion these policies refuse`,
+    `policies refuse deletions although their feature gates are off: ${policies.join(", ")}. After each refusal, Lifeboat itself deletes the pod within a minute`,
   policyMissing: (policies: readonly string[]) =>
     `policies do not exist: ${policies.join(", ")}. While Lifeboat is unavailable, deletions of VMs' pods succeed. Without lifeboat-hold-taints, deletions because of taints succeed at any time`,
   handlerEndsWithTaint:

@@ -40,7 +40,7 @@ const CLUSTERS = (server: string) => ({
   bad: { server: "http://example.com", ...ENTRY },
 });
 
-/** One form of Lifeboat, in front of a hostile cluster. */
+/** Lifeboat under test, as a Worker or as a TLS listener. Its cluster is hostile. */
 interface Opened {
   readonly fetch: (path: string, init?: Sent) => Promise<Answered>;
   readonly takesEvents: boolean;

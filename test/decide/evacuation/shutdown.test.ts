@@ -23,7 +23,7 @@ interface Asking {
   readonly budgets: readonly BudgetFacts[];
 }
 
-/** `asking`: changes to the facts that the rule reads. If `asking` is undefined, the rule may read no facts. */
+/** `asking`: changes to the facts that the rule reads. If `asking` is undefined, the rule must not read any facts. */
 type Row = readonly [
   what: string,
   status: object,

@@ -41,7 +41,7 @@ const anyVmi = fc.record({
   isThere: oneOf(true, false),
 });
 
-/** A marked VMI that can no longer migrate: random values combine both too rarely. */
+/** A marked VMI that can no longer migrate. Separate random values produce such a VMI too rarely. */
 const stuckVmi = fc.constant({
   strategy: "LiveMigrateIfPossible",
   migratable: false,
