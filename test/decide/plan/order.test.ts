@@ -30,8 +30,9 @@ test("if no order has room for each node, the plan names the nodes in the way an
   );
 });
 
+const large = (name: string) => vm(name, 2, { pod: { requests: { cpu: 9000, memory: 2 * 1024 ** 3 } } });
+
 test("if memory is not the obstacle, the plan says why no other node fits", () => {
-  const large = (name: string) => vm(name, 2, { pod: { requests: { cpu: 9000, memory: 2 * 1024 ** 3 } } });
   const shortage = (...names: readonly string[]) => {
     const f = cluster({ node01: names.map(large), node02: [], node03: [] });
     return planOf(f, options(f)).nodes[0]?.shortage;
