@@ -46,7 +46,7 @@ export const PLAN_MESSAGES = {
 
   // Room
   mayHaveNoRoom: (homeless: readonly string[]) =>
-    `whether all VMs and pods find room: if kube-scheduler places VMs on other nodes than this plan does, there is no room for ${listed(homeless)}`,
+    `whether all VMs and pods find room: kube-scheduler may place VMs on other nodes than this plan does. Then there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
     `${vms} VM${vms === 1 ? ` needs ${needed} of memory` : `s need ${needed} of memory in total`}; of the other nodes, the one with the most room has ${most} free`,
   fitsNowhere: (vm: string, others: number, why: string) =>

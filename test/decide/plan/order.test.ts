@@ -30,15 +30,13 @@ test("if no order has room for each node, the plan names the nodes in the way an
   );
 });
 
-const large = (name: string) => vm(name, 2, { pod: { requests: { cpu: 9000, memory: 2 * 1024 ** 3 } } });
-
-test("if memory is not the obstacle, the plan says why no other node fits", () => {
-  const shortage = (...names: readonly string[]) => {
-    const f = cluster({ node01: names.map(large), node02: [], node03: [] });
-    return planOf(f, options(f)).nodes[0]?.shortage;
-  };
-  expect(shortage("a")).toBe("VM apps/a: no other node has room for it: Resources");
-  expect(shortage("a", "b")).toBe("VM apps/a: no other node has room for it: Resources (other VMs without room: 1)");
+test.each([
+  [["a"], "VM apps/a: no other node has room for it: Resources"],
+  [["a", "b"], "VM apps/a: no other node has room for it: Resources (other VMs without room: 1)"],
+])("if memory is not the obstacle for %j, the plan says why no other node fits", (names, expected) => {
+  const requests = { cpu: 9000, memory: 2 * 1024 ** 3 };
+  const f = cluster({ node01: names.map((name) => vm(name, 2, { pod: { requests } })), node02: [], node03: [] });
+  expect(planOf(f, options(f)).nodes[0]?.shortage).toBe(expected);
 });
 
 test("the planned order moves each VM once, where the given order moves VMs twice", () => {
