@@ -1,6 +1,7 @@
 /**
- * Tests that one failed request loses no VM, leaves nothing behind, and does not change how the evacuation ends. Each
- * write of each flow is refused, lost, or the last request of a function. Each read is refused, lost, old or empty.
+ * Tests that one failed request loses no VM, leaves no object behind, and does not change how the evacuation ends. A
+ * failed write is refused, gets no answer, or kills the function. A failed read is refused, gets no answer, or returns
+ * old or empty data.
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
@@ -8,7 +9,7 @@ import { present } from "../support/client.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
 
 /**
- * By night, the tests disturb every request. By day, they disturb each write in one way, and the reads that `SEED`
+ * The nightly run fails every request. The other runs fail each write in one way, and only the reads that `SEED`
  * selects.
  */
 const IS_ALL = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
@@ -20,7 +21,6 @@ const isRead = (label: string) => /^(?:get|list|count) /.test(label);
 const span = (from: number, to: number, step = 1) =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 
-/** Counts the requests of each kind in each flow without a failure. */
 const COURSES = new Map(await Promise.all(FLOWS.map(async (flow) => [flow, await run(flow)] as const)));
 
 function writesOf(flow: Flow, way: number): readonly Request[] {

@@ -22,7 +22,7 @@ const POD = pod({ disruptionTarget: { active: true, reason: "PreemptionBySchedul
 export interface Flow extends Moves {
   readonly name: string;
   readonly configuration?: object;
-  /** The kind of request in each round, until the VM has left its pod. */
+  /** The kind of request that is sent in each round. */
   readonly asks: "evicts" | "deletes";
   /** A person's action. The flow repeats the action from `round` on, until the action succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
@@ -47,7 +47,6 @@ export const FLOWS: readonly Flow[] = [
 
 const ROUND_SECONDS = 5;
 const ROUNDS = 14;
-/** The number of full scans, one a minute. */
 const MINUTES = 12;
 
 function given(configuration: object = {}): FakeCluster {
@@ -66,8 +65,8 @@ function given(configuration: object = {}): FakeCluster {
 }
 
 /**
- * Counts the requests of each kind. After a disturbance, the count stops when the evacuation ends. `watching` selects
- * the state of the cluster that the watches show.
+ * Runs a flow. Returns the number of requests of each kind. If a request fails, counts only the requests until the
+ * evacuation ends. `watching` selects the state of the cluster that the watches show.
  */
 export async function run(
   flow: Flow,
@@ -95,7 +94,7 @@ export async function run(
     if (round >= personRound) await act();
     await pass(round < ROUNDS ? ROUND_SECONDS : 60);
   }
-  // No later reconcile changes the end.
+  // Ten more minutes of reconciles must not change the result.
   await pass(600);
   expect(course.isDisturbed, "there is such a request").toBe(disturbance !== undefined);
   if (disturbance?.isLasting === true) expectSaved(flow, fake, disturbance.request.label);
@@ -103,13 +102,15 @@ export async function run(
   return course.requests;
 }
 
-/** Says whether the guest runs in the pod that has to leave. */
 function isAlive(fake: FakeCluster): boolean {
   const found = fake.vmis.get(WEB);
   return found !== undefined && !isFinal(found) && POD_UID in found.activePods;
 }
 
-/** Sends a review as the API server does. Ignores a failed review: the failurePolicy covers it. */
+/**
+ * Sends a review as the API server does. Ignores a failed review, because the API server then applies the
+ * failurePolicy.
+ */
 async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   if (fake.pods.get(POD)?.phase !== "Running") return;
   const isEviction = asks === "evicts";
@@ -117,12 +118,13 @@ async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   // The API server calls KubeVirt's webhook at the same time.
   if (isEviction) reviewBeside(fake, review);
   const { code, text } = await (isEviction ? app.evict(review) : app.delete(review));
-  // If Lifeboat cannot read the facts, the review of a deletion fails, and a policy in the API server holds the deletion.
+  // If Lifeboat cannot read the facts, the review of a deletion fails. A policy in the API server then refuses the
+  // deletion.
   if (!isEviction) expect([200, 502, 503, 504]).toContain(code);
   if (code === 200 && text.includes('"allowed":true')) expect(isAlive(fake), `a VM was lost: ${text}`).toBe(false);
 }
 
-/** Says whether the person's action was done. */
+/** Performs the person's action. Returns true if the action succeeded. */
 async function personally({ person }: Flow, app: App): Promise<boolean> {
   if (person?.does === "cancels") return (await app.cancel(WEB)).result !== "DrainTaint";
   const cluster = app.target.connect(10);
@@ -130,11 +132,11 @@ async function personally({ person }: Flow, app: App): Promise<boolean> {
   return result === "Joined" || result === "Started";
 }
 
-/** Lifeboat cannot mark a VM without these requests. The VM then stays until the deadline. */
+/** If one of these requests always fails, Lifeboat does not evacuate the VM. */
 const NEEDED =
   /^(?:list kubevirts|get lifeboatconfigurations|get virtualmachineinstances|get nodes|list pods|create pods\/eviction)/;
 
-/** The guard knows the pod from the review of its deletion, and needs no list of the VM's pods. */
+/** Lifeboat reviews a deletion without this request. */
 const OF_VMI = /^list pods kubevirt.io\/created-by/;
 
 function expectSaved({ end, asks }: Flow, fake: FakeCluster, label: string): void {

@@ -1,4 +1,4 @@
-/** The faults of one request in the course of an evacuation. */
+/** Lists the ways in which one request can fail during an evacuation. */
 import { expect } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
@@ -12,7 +12,7 @@ import type { FakeCluster } from "../support/cluster.ts";
 import { type App, openApp } from "../support/app.ts";
 import { NOW } from "../support/fixtures.ts";
 
-/** Answers one request, whose effect may still happen. */
+/** Returns the faulty answer to a request. A fault may still perform the request. */
 export type Fault = (asked: RequestInfo, course: Course) => Response | Promise<never>;
 const never = () => new Promise<never>(() => undefined);
 const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
@@ -43,15 +43,15 @@ export const WRITE_FAULTS: Readonly<Record<string, Fault>> = {
 
 export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
-  // A broken connection is no fault here, because the client repeats the read.
+  // A broken connection is missing here, because the client repeats the read.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // The VMI stays current: rules rely on a VMI that is read after the Evacuations.
+  // Only the VMI is current. Lifeboat's rules expect a VMI that is newer than the Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
     return Response.json(body, { status: code });
   },
-  // Migrations stay listed, because the end of an Evacuation deletes some of them.
+  // Lists of migrations are not emptied, because Lifeboat deletes some migrations when an Evacuation ends.
   "is an empty list": (asked, { fake }) => {
     const { code, body } = fake.api.answer(asked);
     const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";
@@ -62,14 +62,13 @@ export const READ_FAULTS: Readonly<Record<string, Fault>> = {
 export interface Course {
   readonly fake: FakeCluster;
   readonly die: () => void;
-  /** The state of the cluster one round ago. */
   readonly before: Snapshot;
 }
-/** Returns the objects that watches show, given the cluster's state in earlier rounds and now. */
+/** Returns the objects that the watches show. `history` contains the cluster's earlier states and the current state. */
 export type Watching = (fake: FakeCluster, history: readonly Snapshot[]) => Stores;
 export type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
 
-/** One request among those of a kind: `time` counts from 1. */
+/** Identifies a request. `time` is 1 for the first request with this label. */
 export interface Request {
   readonly label: string;
   readonly time: number;
@@ -78,19 +77,17 @@ export interface Request {
 export interface Disturbance {
   readonly request: Request;
   readonly fault: Fault;
-  /** Applies to every later request of the kind, too. */
+  /** If set, every later request with this label fails, too. */
   readonly isLasting?: boolean;
 }
 
-/** Runs instances (isolates) of the Worker one after another. One isolate meets a fault. */
+/** Runs instances (isolates) of the Worker in sequence. One request of one isolate fails. */
 export class Disturbed {
   readonly #fake: FakeCluster;
   readonly #disturbance: Disturbance | undefined;
-  /** How often each kind of request was made. */
+  /** The number of requests for each label. */
   readonly requests = new Map<string, number>();
-  /** The cluster at the start of each round. */
   readonly #history: Snapshot[];
-  /** Time since the start. */
   seconds = 0;
   isDisturbed = false;
 
@@ -107,7 +104,6 @@ export class Disturbed {
     return new Date(NOW.getTime() + this.seconds * 1000);
   }
 
-  /** Starts a round. */
   remember(): void {
     this.#history.push(this.#fake.api.snapshot());
   }
@@ -134,7 +130,7 @@ export class Disturbed {
     expect(app.log.filter(({ message }) => message === "unexpected error")).toEqual([]);
   }
 
-  /** Reconciles, and ignores a failure: a later reconcile repeats the work. */
+  /** Reconciles. Ignores a failure, because a later reconcile repeats the work. */
   async reconcile(isFull = false): Promise<void> {
     await this.isolate(({ target }) => {
       const reconciling = isFull
@@ -144,7 +140,7 @@ export class Disturbed {
     });
   }
 
-  /** Reconciles the VMI as the relay requests it in the cluster when a watch shows a change. */
+  /** Reconciles the VMI. In the cluster, the relay requests such a reconcile after a watch reports a change. */
   async report(vmi: NamespacedName): Promise<void> {
     if (this.#watching === undefined) return;
     const work = (deps: Deps) => reconcileRequested([{ kind: "VirtualMachineInstance", ...vmi }], deps);

@@ -1,4 +1,4 @@
-/** Tests that old watches lose no VM, and that each evacuation ends as without watches. */
+/** Tests that outdated watches lose no VM. Each evacuation ends as it does without watches. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
@@ -13,7 +13,7 @@ import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
 
 type Kind = keyof Stores;
-/** Returns the state that a watch of the kind shows. The last state of the history is current. */
+/** Returns the state that a watch of the kind shows. The last state of `history` is current. */
 type Age = (history: readonly Snapshot[], kind: Kind) => Snapshot | undefined;
 
 const behind =
@@ -21,7 +21,7 @@ const behind =
   (history) =>
     history.at(-1 - rounds) ?? history[0];
 const DRAWN = process.env["LIFEBOAT_NIGHTLY"] === undefined ? 3 : 30;
-/** Draws an age of 0 to 6 rounds, which is at most 30 s. */
+/** Draws a delay of 0 to 6 rounds, which is at most 30 s. */
 const drawn = (seed: number): Age => {
   let state = seed;
   return (history) => {
@@ -75,7 +75,7 @@ function given(web: VmiFacts | undefined, launcher: PodFacts | undefined = pod()
 
 const REPORTED = { kind: "VirtualMachineInstance", ...WEB } as const;
 
-/** Returns the requests of a reconcile that the relay requested. */
+/** Reconciles as after a report of the relay. Returns the requests. */
 async function report(fake: FakeCluster, stores: Stores): Promise<readonly string[]> {
   const requests: string[] = [];
   const { target } = openApp(fake, (label) => void requests.push(label), { stores: () => stores });
@@ -90,7 +90,7 @@ async function evict(fake: FakeCluster, stores: Stores) {
   const requests: string[] = [];
   const noteRequest = (label: string) => void requests.push(label);
   const app = openApp(fake, noteRequest, { stores: () => stores });
-  // The settings are read every thirty seconds.
+  // Reads the settings now, because Lifeboat reads the settings only every thirty seconds.
   await app.target.settings(app.target.connect(10));
   requests.length = 0;
   const { body } = await app.evict(evictionOf(pod()));

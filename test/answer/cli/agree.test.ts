@@ -1,4 +1,4 @@
-/** Each command that changes something names context and server, and asks before it acts. */
+/** Tests that each command that changes the cluster shows the context and the server, and asks for confirmation. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { evacuations, nodeEvacuations, rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { webhookConfigurations } from "../../../infra/lab/stage/webhooks.ts";

@@ -1,4 +1,4 @@
-/** Tests the explanation and the remedy if Lifeboat's pods are not ready. */
+/** Tests the messages of `lifeboat install` if Lifeboat's pods are not ready. */
 import { expect, test } from "vitest";
 import { type DeploymentFacts, type ServerPodFacts, troublesOf } from "../../../infra/cli/install/available.ts";
 

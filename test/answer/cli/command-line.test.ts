@@ -1,4 +1,6 @@
-/** Tests the command's help, the messages for mistakes, and unusable kubeconfigs, without a cluster. */
+/**
+ * Tests the command's help, and its messages about wrong arguments and unusable kubeconfigs. No test needs a cluster.
+ */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,7 +111,7 @@ const ODD = [
   "vm/",
 ];
 
-/** Each command, with every place for an argument. */
+/** Lists each command. `ODD` stands for an argument. */
 const PLACES: readonly (readonly string[])[] = [
   ["explain", "node", "ODD"],
   ["explain", "pod", "ODD"],

@@ -1,4 +1,6 @@
-/** A shell completes commands, options, values, and nodes and VMs of the cluster. The tests run real shells. */
+/**
+ * Tests that a shell completes commands, options, values, and the names of nodes and VMs. The tests run real shells.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Calls the command as a shell does at a TAB. Only the last word is incomplete. */
+/** Runs the command as a shell does when a person presses TAB after `line`. */
 async function completed(line: string, kubeconfig = cluster.kubeconfig): Promise<readonly string[]> {
   const log = vi.spyOn(console, "log").mockReturnValue();
   onTestFinished(() => log.mockRestore());
@@ -66,7 +68,7 @@ const BASH = `_get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words
   COMP_WORDS=(lifeboat expl) COMP_CWORD=1 COMP_LINE="lifeboat expl" COMP_POINT=13
   $(complete -p lifeboat | sed 's/.*-F \\([^ ]*\\).*/\\1/'); echo "\${COMPREPLY[@]}"`;
 const FISH = `lifeboat completion fish | source; complete -C "lifeboat expl"`;
-/** Zsh completes words only on a terminal. The script opens a pseudo-terminal and waits for its output. */
+/** Zsh completes words only on a terminal, so the script opens a pseudo-terminal. */
 const ZSH = `zmodload zsh/zpty
   zpty shell zsh -f -i
   zpty -w shell 'autoload -U compinit; compinit -u -D; source <(lifeboat completion zsh); bindkey "^I" complete-word; echo is-$((1 + 1))'

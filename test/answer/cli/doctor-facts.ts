@@ -1,4 +1,4 @@
-/** The facts that `lifeboat doctor` finds in a healthy cluster. Each row of a test table changes one fact. */
+/** Returns the facts that `lifeboat doctor` finds in a healthy cluster. Each row of a test table changes one fact. */
 import { Unread } from "../../../infra/cli/doctor/check.ts";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { GRANTED, type DoctorReads } from "../../../infra/cli/doctor/reads.ts";
@@ -10,7 +10,6 @@ import { HOST } from "../../../infra/server/names.ts";
 import { ServerSecret } from "../../../infra/server/secret.ts";
 import type { TokenSecret } from "../../../infra/cli/install/token.ts";
 
-/** The result of a read, or the reason for a missing result. */
 type Found<T> = { readonly value: T } | { readonly unread: string };
 type Facts = {
   readonly [
@@ -41,7 +40,7 @@ export interface Together {
   readonly path?: string;
 }
 
-/** Returns a Secret and webhooks that belong together, except for the tweak. */
+/** Returns a Secret, and webhooks with its certificate and token. `tweak` changes fields of the result. */
 export function fitting({ data, annotations = {}, ...tweak }: Together = {}): Identity {
   const { certPem, keyPem } = CERTIFICATE;
   const own = {
@@ -102,7 +101,7 @@ export const SITE: GuardSite = {
   clock: CLOCK,
 };
 
-/** Returns the guard's policies, with the names and times of the cluster. */
+/** Returns the guard's policies as installed in the cluster. */
 export function objectsOf(site = SITE): Installed {
   return new Map(SHIPPED.map((one) => [idOf(one), fitPolicy(one, site)]));
 }
@@ -110,7 +109,7 @@ export function objectsOf(site = SITE): Installed {
 const NOTHING = { value: undefined };
 const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
 
-/** Returns the reads of a healthy cluster, with the tweak. */
+/** Returns the results of the doctor's reads in a healthy cluster. `tweak` replaces some results. */
 export function reads(tweak: Tweak = {}): DoctorReads {
   return {
     now: NOW,

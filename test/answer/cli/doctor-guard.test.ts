@@ -1,4 +1,4 @@
-/** Tests that the remedies of `lifeboat doctor` name the cluster's own objects. */
+/** Tests that the advice of `lifeboat doctor` contains the names of the cluster's own objects. */
 import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { configuration, kubevirt, reads } from "./doctor-facts.ts";

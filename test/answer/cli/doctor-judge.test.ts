@@ -20,7 +20,7 @@ type Row = readonly [what: string, tweak: Tweak, said: readonly string[]];
 
 const MARKS = { ok: "√", warning: "‼", unread: "?", failed: "×" } as const;
 
-/** Returns one line for each check that has no `√`. */
+/** Returns one line for each check that does not pass. */
 async function trouble(tweak: Tweak): Promise<readonly string[]> {
   const checks = (await examine(reads(tweak))).filter(({ status }) => status !== "ok");
   return checks.map(({ status, message, reasons = [] }) => `${MARKS[status]} ${message}: ${reasons.join("; ")}`);
@@ -222,7 +222,9 @@ describe("in the cluster", () => {
   });
 });
 
-/** The reads of `lifeboat doctor`, except `version`: the doctor stops if it cannot read the version. */
+/**
+ * Lists the reads of `lifeboat doctor`. `version` is missing, because the doctor stops if it cannot read the version.
+ */
 const READS = [
   "kubevirtKinds",
   "lifeboatKinds",

@@ -1,4 +1,7 @@
-/** Tests how `lifeboat doctor` reads answers that the sandbox never gives: Deployments, refused webhooks, fields of KubeVirt's object. */
+/**
+ * Tests how `lifeboat doctor` reads Deployments, refused webhooks, and the fields of the KubeVirt object. The sandbox
+ * gives no such answers.
+ */
 import { expect, test } from "vitest";
 import { examine } from "../../../infra/cli/doctor/doctor.ts";
 import { evictionAnswered } from "../../../infra/cli/doctor/eviction.ts";
@@ -39,7 +42,7 @@ interface CannedAnswer {
   readonly body?: object;
 }
 
-/** Answers requests with canned answers, or with 404. The account has every permission. */
+/** Answers requests with the given answers, or with 404. The account has every permission. */
 function canned(answers: Readonly<Record<string, CannedAnswer>> = {}) {
   const asked: { readonly method: string; readonly path: string; readonly query: unknown; readonly body: unknown }[] =
     [];

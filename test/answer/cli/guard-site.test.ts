@@ -1,6 +1,6 @@
 /**
- * Tests that `lifeboat install` stops if it may not read the Lease or the LifeboatConfiguration. The command would
- * otherwise delete the guard's policies.
+ * Tests that `lifeboat install` stops if it may not read the Lease or the LifeboatConfiguration. Otherwise, the command
+ * could delete the guard's policies by mistake.
  */
 import { expect, test } from "vitest";
 import { readGuardSite } from "../../../infra/cli/install/guard.ts";

@@ -1,4 +1,7 @@
-/** The terminal shows strings of a cluster or a kubeconfig as text, and the command never prints a token. */
+/**
+ * Tests that the command prints text from a cluster or a kubeconfig without control characters, and never prints a
+ * token.
+ */
 import { expect, test } from "vitest";
 import { printTable, withoutControls } from "../../../infra/cli/print.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";

@@ -9,7 +9,6 @@ import { mutatingConfigurations, webhookConfigurations } from "../../../infra/la
 import { machineOf } from "../../support/cli/machine.ts";
 
 export const OPTIONAL = ["optional/guard/guard.yaml"];
-/** The webhook objects for evictions and for the guard. */
 export const WEBHOOKS = [
   { resource: webhookConfigurations, name: "lifeboat" },
   { resource: mutatingConfigurations, name: "lifeboat-guard" },
@@ -56,13 +55,16 @@ export interface Installing {
   readonly now?: Date;
   readonly ca?: string;
   readonly certManager?: boolean;
-  /** Runs each time the installation waits. */
+  /** Runs whenever the installation waits. */
   readonly meanwhile?: () => unknown;
 }
 
 const planned = (to: Inside) => inClusterManifests(OPTIONAL, to).filter(isWebhook);
 
-/** Runs the steps of `lifeboat install` for certificate and tokens. Resolves to the state at each wait and at the end. */
+/**
+ * Runs the steps of `lifeboat install` for the certificate and the tokens. Resolves to the state at each wait and at
+ * the end.
+ */
 export async function installIn({ client }: Pick<Sandbox, "client">, how: Installing = {}) {
   const { now = new Date(), ca, certManager = false, meanwhile } = how;
   const home: Inside = { in: "Cluster", image: "lifeboat", certManager };

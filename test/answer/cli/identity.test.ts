@@ -1,6 +1,6 @@
 /**
- * Tests the certificate and the tokens of Lifeboat in the cluster, with a real API server: an installation creates, keeps
- * or renews them. At every moment, the caBundle trusts each certificate that a replica may serve.
+ * Tests that an installation creates, keeps or renews Lifeboat's certificate and tokens. The caBundle always trusts
+ * every certificate that a replica may serve. The tests use a real API server.
  */
 import { X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -32,7 +32,6 @@ const readState = () => readStateOf(sandbox);
 const install = (how: Installing = {}) => installIn(sandbox, how);
 const interrupt = () => Promise.reject(new Error("interrupted"));
 
-/** Counts the certificates in a caBundle. */
 const trusted = (caBundle = "") =>
   Buffer.from(caBundle, "base64")
     .toString()
@@ -96,8 +95,8 @@ test.each(RENEWED)(
     } = await install({ now: later() });
     const served = [before.certificate, end.certificate];
     expect(served[1]).not.toBe(served[0]);
-    // The Secret changes after the API server trusts the new certificate. The caBundle keeps the old certificate until no
-    // replica serves it.
+    // First, the API server trusts both certificates. Then the Secret changes, and the old certificate leaves the
+    // caBundle last.
     expect(learning?.certificate).not.toBe(end.certificate);
     expect(serving?.certificate).toBe(end.certificate);
     for (const { caBundles = [] } of [learning, serving].flatMap((state) => state ?? []))

@@ -1,4 +1,7 @@
-/** Tests `lifeboat status` and `lifeboat report` of ended maintenance, also with more VMs than a status lists. */
+/**
+ * Tests `lifeboat status` and `lifeboat report` after a maintenance has ended. A status lists only a limited number of
+ * VMs.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeEvacuations, rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { lifeboat } from "../../support/cli/lifeboat.ts";

@@ -1,4 +1,4 @@
-/** `lifeboat install` says if a part needs the relay and there is none. */
+/** Tests that `lifeboat install` reports that a component needs the relay, if the relay is missing. */
 import { expect, test } from "vitest";
 import { PARTS } from "../../../infra/cli/install/manifests.ts";
 import { relayAdvice } from "../../../infra/cli/install/relay-advice.ts";

@@ -1,4 +1,6 @@
-/** Files with tokens and keys are always new, so nobody else can have prepared them. */
+/**
+ * Tests that the command always creates new files for tokens and keys. No other user can then have prepared the file.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The command suggests a name if the given name does not exist. */
+/** Tests that the command suggests an existing name if the given name does not exist. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { similar } from "../../../infra/cli/suggest.ts";
 import { createBareNode } from "../../support/installed/bare-node.ts";

@@ -1,4 +1,4 @@
-/** Times that a person types for `--at` and `--until`, and their full form before a request. */
+/** Tests how the command parses the times for `--at` and `--until`, and how it prints these times before a request. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fullTime, timeLines, timeOf, timesOfOptions } from "../../../infra/cli/time.ts";
 

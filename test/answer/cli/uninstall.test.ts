@@ -1,4 +1,7 @@
-/** Tests that `lifeboat uninstall` withdraws maintenance in progress, and waits until Lifeboat has ended it. */
+/**
+ * Tests that `lifeboat uninstall` withdraws a maintenance in progress, and waits until Lifeboat has ended the
+ * maintenance.
+ */
 import { expect, test } from "vitest";
 import type { Connection } from "../../../infra/cli/connection.ts";
 import type { Host } from "../../../infra/cli/host.ts";

@@ -1,4 +1,4 @@
-/** Lines on a terminal: broken between words, never in a table or in a command to copy. */
+/** Tests that the command breaks long lines between words, but never in a table or in a command line. */
 import { expect, test } from "vitest";
 import { wrapped } from "../../../infra/cli/wrap.ts";
 import { machineOf } from "../../support/cli/machine.ts";

@@ -1,4 +1,4 @@
-/** Reading a cluster's settings: the cache, and the settings that apply while a read fails. */
+/** Tests the cache of a cluster's settings, and the settings that Lifeboat uses while a read fails. */
 import { beforeEach, expect, test } from "vitest";
 import { SettingsCache } from "../../../shared/settings/load-settings.ts";
 import { GUARD_WEBHOOKS, KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
@@ -15,7 +15,7 @@ const KUBEVIRT = { namespace: "virt", featureGates: [], evictionStrategy: "LiveM
 let fake: FakeCluster;
 let cache: SettingsCache;
 let requests: string[];
-/** Requests that fail. */
+/** Requests that match this pattern fail. */
 let broken: RegExp;
 beforeEach(() => {
   fake = new FakeCluster();
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-/** Makes KubeVirt's webhook fail closed, and adds the guard's webhook. */
+/** Sets the failurePolicy of KubeVirt's webhook to Fail, and adds the guard's webhook. */
 function cover(): void {
   const rules = [{ operations: ["CREATE"], resources: ["pods/eviction"] }];
   const webhooks = [{ name: "any", rules }];

@@ -1,7 +1,7 @@
 /**
- * Tests the answers if Lifeboat cannot read the facts. If the pod is a live launcher and a retry may help, the answer is
- * 429 with the reason. Otherwise, the answer is 503 without Retry-After. Lifeboat answers in time, writes nothing, and
- * repeats no text of the API server.
+ * Tests the answers if Lifeboat cannot read the facts. If the pod is a running launcher and a retry may help, the
+ * answer is 429 with the reason. Otherwise, the answer is 503 without Retry-After. Lifeboat answers in time, writes
+ * nothing, and repeats no text of the API server.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -40,7 +40,10 @@ const asked = () => (cluster?.requests ?? []).map(kindOf);
 const WRITES = ["patch virtualmachineinstances", "create events"];
 
 const blindly = (why: string) => ({ code: 200, body: refusal(expect.stringContaining(`${BLIND}${why}`)) });
-/** The webhook's failurePolicy decides. An API server does not show the body of a 5xx to a user, and obeys a Retry-After. */
+/**
+ * The API server applies the webhook's failurePolicy to this answer. The answer has no Retry-After, because an API
+ * server would wait that long.
+ */
 const FAILS = { code: 503, retryAfter: null, body: { error: { reason: "Undecided" } } };
 
 // prettier-ignore
@@ -83,8 +86,8 @@ test.each<[string, object, string]>([
 
 const NONE = /^$/;
 /**
- * `says`: answers that Lifeboat takes for a fact; Lifeboat does not parse a budget, so any JSON counts. `lasts`: answers
- * that a retry would get again, such as 403, or 404 for a missing kind.
+ * `says` matches answers that are valid facts. For a PodDisruptionBudget, any JSON is valid, because Lifeboat does not
+ * parse the object. `lasts` matches answers that a retry would not change, such as 403.
  */
 // prettier-ignore
 describe.each<[string, says: RegExp, lasts: RegExp]>([

@@ -9,7 +9,6 @@ const PATH = "/clusters/prod/admission/evictions";
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 
 const cluster = clusterWith();
-// Each test reviews the first eviction of a VM.
 cluster.isReviewing = false;
 const app = openApp(cluster);
 

@@ -1,4 +1,7 @@
-/** An eviction changes the cluster before it is answered, even if the cluster changes meanwhile. */
+/**
+ * Tests that Lifeboat changes the cluster before it answers an eviction, even if other clients change the cluster at
+ * the same time.
+ */
 import { beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
@@ -22,7 +25,7 @@ function use(web: VmiFacts): void {
 }
 
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
-/** All that Lifeboat may write. */
+/** Returns all objects that Lifeboat may write. */
 const world = () => {
   const { vmis, evacuations, migrations, pods, budgets } = fake;
   const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];

@@ -1,4 +1,4 @@
-/** The tokens that each endpoint accepts. */
+/** Tests which tokens each endpoint accepts. */
 import { describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { entry, openApp, TOKENS } from "../../support/app.ts";
@@ -26,7 +26,7 @@ async function ask(method: string, path: string, authorization?: string) {
   return answer;
 }
 
-/** The callers are the API server and schedulers, or people. */
+/** The API server and schedulers use the webhook's token. People use the operator's token. */
 describe.each([
   ["POST", "/admission/evictions", "webhook"],
   ["POST", "/admission/deletions", "webhook"],

@@ -1,4 +1,4 @@
-/** Budgets in unusual states: of another size, unread, of a VM that no longer migrates, or of an unknown VM. */
+/** Tests PodDisruptionBudgets with unusual sizes or owners, and budgets that Lifeboat cannot read. */
 import { beforeEach, expect, test } from "vitest";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { failure } from "../../support/cluster/api.ts";

@@ -1,4 +1,7 @@
-/** Tests the answer to one review more than the maximum, and the room after other reviews have ended. */
+/**
+ * Tests the answer to a review when the maximum number of reviews is already in progress, and the answers after these
+ * reviews have ended.
+ */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { NOW, pod } from "../../support/fixtures.ts";
@@ -11,7 +14,7 @@ import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/tra
 
 const MB = 1024 * 1024;
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
-/** The API server answers the read of this pod only after the gate opens. */
+/** The API server does not return this pod until the gate opens. */
 const WAITING = { namespace: "apps", name: "waiting" };
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const TRY_AGAIN = "try again: Lifeboat has no memory for another review now: try again";
@@ -30,13 +33,11 @@ beforeEach(async () => {
   app = openApp(cluster, async (_, request) => {
     if (request?.name === "waiting") await gate.promise;
   });
-  // The first review reads the settings.
   await app.evict(evictionReview({ request: { dryRun: true } }));
-  // The waiting reviews end without reading a VMI, which is large.
   return () => gate.reject(new TypeError("the connection broke"));
 });
 
-/** Starts this many reviews that wait, with bodies of this many bytes in total. */
+/** Starts `count` reviews that wait. Their bodies have `bytes` bytes in total. */
 async function fill(count: number, bytes = 0): Promise<void> {
   const request = { ...WAITING, padding: "", dryRun: true };
   const least = JSON.stringify(evictionReview({ request })).length;
@@ -61,7 +62,7 @@ const retried = (what: string) => {
 };
 
 const EVICTED = 'pod "apps/virt-launcher-web-abcde"';
-/** Leaves less room than the VMI needs. */
+/** Leaves less free memory than the VMI needs. */
 const FEW_BYTES = MOST_BYTES - 3 * MB;
 
 // prettier-ignore

@@ -1,4 +1,4 @@
-/** Cancelling an evacuation. */
+/** Tests how a person cancels an evacuation. */
 import { beforeEach, expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";

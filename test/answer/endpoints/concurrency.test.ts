@@ -1,7 +1,7 @@
 /**
- * Runs several instances (isolates) of the Worker against one cluster at the same time. fast-check's scheduler
- * interleaves the isolates' requests, and an isolate may be killed between two requests. The tests check invariants at
- * the end. Each run has the same interleavings.
+ * Runs several instances (isolates) of the Worker on one cluster at the same time. fast-check interleaves their
+ * requests, and may kill an isolate between two requests. The tests check the invariants at the end. Each run uses the
+ * same seed.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

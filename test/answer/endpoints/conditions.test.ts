@@ -1,4 +1,4 @@
-/** The status of the LifeboatConfiguration after a full scan. */
+/** Tests the status of the LifeboatConfiguration after a full scan. */
 import { beforeEach, expect, test } from "vitest";
 import { missingRights } from "../../../functions/conditions.ts";
 import { DEFAULT_SETTINGS, type FeatureGate } from "../../../shared/settings/settings.ts";
@@ -15,14 +15,13 @@ beforeEach(() => {
   app = openApp(fake);
 });
 
-/** Returns the status after a full scan. */
 async function scanned(by = app): Promise<unknown> {
   await by.request("/clusters/prod/reconcile", { method: "POST", headers: asWebhook });
   await by.settle();
   return at(fake.api.object("lifeboatconfigurations", { name: "lifeboat" }), "status");
 }
 
-/** An account without any permission on one resource. */
+/** Returns answers for an account without any permission on the resource. */
 const without =
   (resource: string): Before =>
   (label, asked) => {

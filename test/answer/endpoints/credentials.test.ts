@@ -1,4 +1,6 @@
-/** Tests the reports before and after the end of a token, and a replacement of the token without a gap. */
+/**
+ * Tests Lifeboat's reports before and after its token expires, and a replacement of the token without an interruption.
+ */
 import { beforeEach, expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import type { Fetch } from "../../../shared/kube/transport.ts";
@@ -18,13 +20,13 @@ let fake: FakeCluster;
 let app: App;
 let revoked: Set<string>;
 let entry: Readonly<Record<string, unknown>>;
-/** KV, whose changes the Worker sees after half a minute. */
+/** Simulates Workers KV. The Worker sees a change only after 30 seconds. */
 const CLUSTER_REGISTRY: ClusterRegistry = {
   get: (name) => sealed(name, JSON.stringify(entry)),
   list: async () => ({ keys: [{ name: "prod" }], list_complete: true }),
 };
 
-/** An API server that accepts a token until its end, unless it was revoked. */
+/** Simulates an API server that accepts a token until the token expires or is revoked. */
 const asAuthenticated: Fetch = async (url, init) => {
   const token = new Headers(init.headers).get("authorization")?.slice("Bearer ".length) ?? "";
   const claims = Buffer.from(token.split(".")[1] ?? "", "base64url").toString() || "{}";

@@ -1,6 +1,7 @@
 /**
- * Lifeboat answers each deletion that bypasses evictions at once: it refuses with the time of the next retry, and marks
- * the VM, even if other requests fail. A review without facts fails, and the API server's policies decide.
+ * Tests deletions that bypass evictions. Lifeboat refuses the deletion, names the time of the next retry, and marks the
+ * VM, even if other requests fail. If Lifeboat cannot read the facts, the review fails, and policies in the API server
+ * decide.
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -34,7 +35,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await app?.settle();
-  // If two requests fail at the same time, the answer waits for only one of them.
   await setImmediate();
 });
 
@@ -95,19 +95,19 @@ test("if the VMI keeps changing, the review fails", async () => {
   const answer = await ask((request) => {
     if (request !== "create evacuations") return;
     lost += 1;
-    // Another function has started and ended an evacuation with this name.
+    // Another instance has already created and ended an Evacuation with this name.
     const name = `web-${hash8(POD_UID)}-${lost}`;
     fake.evacuations.put(newborn({ name, uid: name, status: { phase: "Gone" } }));
   });
   expect(answer).toMatchObject({ code: 503, body: { error: { message: "its VMI keeps changing" } } });
 });
 
-/** Says which requests fail, by name. */
+/** Returns true if the request fails. */
 type Sick = (request: string) => boolean;
 const listing: Sick = (request) => request.startsWith("list evacuations");
 const creating: Sick = (request) => request === "create evacuations";
 const budgets: Sick = (request) => request.endsWith("poddisruptionbudgets");
-/** The request hangs until the connection ends. */
+/** Lets a failing request wait forever. */
 const hanging =
   (isSick: Sick): Before =>
   (request) =>
@@ -187,7 +187,7 @@ describe("an allowed deletion that a policy may hold", () => {
   });
 });
 
-/** Creates a pod for which the scheduler makes room on the node. */
+/** Creates a pod with a nominatedNodeName. */
 const nominate = (component: string, nominatedNodeName: string, namespace = "kubevirt") => {
   const labels = { "kubevirt.io": component };
   const object = podObject(pod({ namespace, name: "nominated", uid: "nominated", phase: "Pending", labels }));

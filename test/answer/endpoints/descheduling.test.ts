@@ -1,7 +1,4 @@
-/**
- * The descheduling endpoint: its answers, its scheduled cycles, and the annotations that a descheduler reads on
- * launcher pods.
- */
+/** Tests the descheduling endpoint: its answers, its scheduled cycles, and the annotations on launcher pods. */
 import { dump } from "js-yaml";
 import { beforeEach, describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
@@ -23,7 +20,7 @@ let requests: string[];
 beforeEach(() => {
   fake = new FakeCluster();
   fake.configure({ ...QUIET, featureGates: BOTH });
-  // Makes pods leave the first node.
+  // The plugin evicts pods from the tainted first node.
   fake.nodes.put(node({ taints: [{ key: "maintenance", effect: "NoSchedule" }] }), node({ name: "node02" }));
   for (const name of ["batch-1", "batch-2"])
     fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));
@@ -110,10 +107,9 @@ describe("a descheduling cycle", () => {
     ["with an interval is scheduled, and again when the interval has passed",  { featureGates: BOTH, descheduling: { intervalSeconds: 120 } },                         ["batch-1", "batch-2"]],
   ])("%s", async (_, configuration, gone) => {
     fake.configure({ ...QUIET, ...configuration });
-    // No full scan is due at these times.
     const began = tickTime("prod", "small", NOW).getTime();
     for (const [seconds, count] of [[0, 1], [60, 1], [121, 2]] as const) {
-      // Each tick runs in another isolate, which knows of the last cycle only the cluster's state.
+      // Each tick runs in a new isolate. The isolate learns about earlier cycles only from the cluster's objects.
       const isolate = openApp(fake);
       isolate.pass(seconds);
       await isolate.tick(new Date(began + seconds * 1000));

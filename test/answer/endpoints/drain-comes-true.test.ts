@@ -1,7 +1,4 @@
-/**
- * The verdict of a preflight comes true: nodes with VMs of every kind are drained completely, with Lifeboat as it is
- * shipped.
- */
+/** Tests that the verdict of a preflight is right: drains nodes with VMs of every kind, with the shipped manifests. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -11,7 +8,7 @@ import { kubevirt } from "../../support/maintenance/kernel.ts";
 import { launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 import { evictionOf } from "../../support/reviews.ts";
 
-/** Draws each of the other values in one of ten cases. */
+/** Draws each of `others` in one of ten cases. */
 const oneOf = <T>(usual: T, ...others: readonly T[]) =>
   fc.constantFrom(...Array<T>(10 - others.length).fill(usual), ...others);
 
@@ -43,7 +40,7 @@ function putVm(fake: FakeCluster, name: string, { evictionStrategy, migratable, 
 const podsOn = (fake: FakeCluster) => fake.pods.list(({ nodeName }) => nodeName === NODE);
 const ROUNDS = 6;
 
-/** Drains until nothing changes any more, or longer than any step takes. */
+/** Drains the node for a fixed number of rounds. */
 async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordoned: boolean): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const pod of podsOn(fake)) {
@@ -62,7 +59,6 @@ async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordo
       const isAble = liveMigratable.migratable && backup === undefined && !isCordoned;
       return phase === "Running" && evictionStrategy !== "External" && isAble;
     });
-    // Backups end by themselves.
     for (const vmi of fake.vmis.list()) fake.vmis.put(without(vmi, "backup"));
     app.pass(200);
   }
@@ -77,7 +73,7 @@ test("for any VMs, the verdict of a drain comes true", async () => {
       const fake = new FakeCluster();
       fake.nodes.put(node(NODE), node("node02", { unschedulable: isCordoned }));
       vms.forEach((vm, i) => putVm(fake, `vm${i}`, vm));
-      // KubeVirt's evacuation controller migrates here; Lifeboat's budgets have tests of their own.
+      // Switches off Lifeboat's own budgets, because other tests cover the budgets.
       fake.configure({ disruptionBudgets: "Never" });
       const app = openApp(fake);
       const { verdict } = await app.explainNode(NODE);
@@ -85,7 +81,6 @@ test("for any VMs, the verdict of a drain comes true", async () => {
       await drain(fake, app, isCordoned);
       const isShutDown = fake.vmis.list(({ phase }) => phase === "Succeeded").length > 0;
       const drains = verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
-      // The verdict Unknown promises nothing.
       if (verdict === "Unknown") return;
       expect({ verdict, isEmpty: podsOn(fake).length === 0 }).toEqual({ verdict, isEmpty: drains });
       if (drains) expect({ verdict, isShutDown }).toEqual({ verdict, isShutDown: verdict !== "WillSucceed" });

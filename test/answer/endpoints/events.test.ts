@@ -1,6 +1,6 @@
 /**
- * The relay's endpoint answers although the reported objects cannot be read, for a moment or permanently. Lifeboat
- * reads objects anew after a report.
+ * Tests that the relay's endpoint answers even if the reported objects cannot be read. After a report, Lifeboat reads
+ * the objects from the API server.
  */
 import { expect, test } from "vitest";
 import { createSigner } from "../../../infra/relay/send.ts";

@@ -1,6 +1,6 @@
 /**
- * `explain` and the preflight of a node predict the answer to an eviction, without an eviction. In any cluster, an
- * eviction then gets that answer, in the same words, and performs the named actions.
+ * Tests that `explain` and the preflight of a node predict the answer to an eviction. An eviction then gets the same
+ * answer, in the same words, and performs the predicted actions.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -46,7 +46,7 @@ test("for any eviction, explain and preflight predict the answer and the actions
     }),
     { seed: 20_261_122, numRuns: 1000 },
   );
-  // The cases reach each possible pair of verdict and outcome, and each possible pair of answer and writes.
+  // The random clusters reach every pair of verdict and outcome, and every pair of answer and writes.
   expect([outcomes.size, seen.size]).toEqual([15, 27]);
 }, 120_000);
 

@@ -1,4 +1,4 @@
-/** The known clusters and their addresses: CLUSTERS, the registry, bindings. */
+/** Tests which clusters Lifeboat knows, and their addresses: from CLUSTERS, from the registry, and from bindings. */
 import { expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
@@ -11,7 +11,7 @@ import { reach } from "../../support/cluster/network.ts";
 
 const TRIGGERED = refusal('Eviction triggered evacuation of VMI "apps/web"');
 
-/** A KV namespace with two keys per page, encrypted except for `plain`. */
+/** Creates a Workers KV namespace with two keys per page. The entries are encrypted unless `plain` is set. */
 function registry(entries: Readonly<Record<string, unknown>>, plain = false): ClusterRegistry {
   const names = Object.keys(entries).map((name) => ({ name }));
   return {

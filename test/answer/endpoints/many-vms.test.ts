@@ -1,5 +1,6 @@
 /**
- * Many VMs of a namespace cost the API server of any cluster little, and a tenant's budgets affect only that tenant.
+ * Tests that many VMs cause few requests to the API server. The PodDisruptionBudgets of a tenant affect only that
+ * tenant.
  */
 import { beforeAll, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
@@ -26,7 +27,7 @@ beforeAll(async () => {
   await app.evict(evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
-/** Returns the requests per VM, including those after the answers. */
+/** Returns the number of requests per VM, including requests after the answers. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   await app.settle();
   requests.length = 0;
@@ -45,7 +46,7 @@ async function evictAll(): Promise<void> {
 }
 
 const tick = () => costOf(() => app.tick(tickTime("prod", "small")));
-/** Lists that grow with other VMs of the namespace. */
+/** Finds lists whose length depends on the other VMs of the namespace. */
 const growing = () => requests.filter((label) => /^(?:list|count) \S+$/.test(label));
 
 test("a first eviction costs at most 6 requests per VM, Events and status included", async () => {
@@ -74,7 +75,6 @@ test("a tick during a drain reads two objects per VM, writes nothing, and reads 
   app.pass(15);
   expect(await tick()).toBeLessThan(2.1);
   expect(requests.filter((label) => !/^(?:get|list|count) /.test(label))).toEqual([]);
-  // The first tick has read the settings, too.
   await tick();
   const before = objects;
   for (let i = 0; i < 60; i++) {
@@ -89,7 +89,7 @@ test("200 budgets of 250 KB in a tenant's namespace do not affect other VMs", as
   const greedy = new FakeCluster();
   const there = openApp(greedy);
   for (let i = 0; i < 200; i++) {
-    // The label of Lifeboat's budgets, because Lifeboat lists no other budgets.
+    // Lifeboat lists only budgets with this label.
     const labels = { "app.kubernetes.io/managed-by": "lifeboat" };
     const annotations = { note: "x".repeat(250_000) };
     const metadata = { namespace: "greedy", name: `large-${i}`, uid: `large-${i}`, resourceVersion: "1" };

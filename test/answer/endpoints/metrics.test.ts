@@ -1,4 +1,4 @@
-/** The metrics of a cluster, for its operators, come only from the cluster's state. */
+/** Tests that a cluster's metrics depend only on the cluster's state. */
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";
 import { ReviewCounts } from "../../../functions/review.ts";
@@ -10,7 +10,7 @@ import { openApp } from "../../support/app.ts";
 
 const scrape = (fake: FakeCluster) => openApp(fake).metrics();
 
-/** Returns the numbers of the samples that are not zero. Each key has the sample's name and label values. */
+/** Returns the samples that are not zero, keyed by the sample's name and label values. */
 function samplesIn(text: string): Readonly<Record<string, number>> {
   const samples = parse(text).flatMap(({ name, metrics }) =>
     metrics.map(({ labels = {}, value }) => [`${name} ${Object.values(labels).join()}`, Number(value)] as const),

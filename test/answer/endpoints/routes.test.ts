@@ -1,4 +1,4 @@
-/** Routes, readiness, and the format of every answer of an unknown route. */
+/** Tests routes, readiness, and the answers for unknown routes. */
 import { expect, test } from "vitest";
 import { ClusterError, type Failure } from "../../../shared/kube/failures.ts";
 import { rejectionOf, renderRejection } from "../../../functions/errors.ts";

@@ -1,4 +1,4 @@
-/** The schedule: a tick for every cluster, and a full reconcile on request. */
+/** Tests that the schedule runs a tick for every cluster, and that a request runs a full reconcile. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { list, clusterWith } from "../../support/cluster/one-vm.ts";
@@ -71,7 +71,7 @@ describe("a requested full scan", () => {
     });
     const answers = [await reconcile(app), await reconcile(app), await reconcile(app)];
     await app.settle();
-    // A full scan has 60 seconds. Lifeboat starts actions for 48 seconds, four at a time.
+    // A full scan has 60 seconds. Lifeboat starts actions during the first 48 seconds, four actions in parallel.
     expect(answers).toMatchObject([
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 52, requeueAfterSeconds: 1 } },
       { code: 202, body: { done: { CreateBudget: 48 }, failures: 0, left: 4, requeueAfterSeconds: 1 } },
@@ -82,7 +82,6 @@ describe("a requested full scan", () => {
   });
 });
 
-/** Says whether the cluster's only VMI has got its budget. */
 function budgeted({ requests }: FakeCluster): boolean {
   return requests.some(({ method, path }) => method === "POST" && path.endsWith("/poddisruptionbudgets"));
 }
@@ -95,7 +94,6 @@ test.each<[string, stub.Behaviour]>([
 ])("while one cluster %s, the others have their full scan without a delay", async (_, behaviour) => {
   const [sick, healthy] = [clusterWith(behaviour), clusterWith()];
   const clock = new VirtualClock(NOW);
-  /** Records for each log line whether the healthy cluster already had its budget. */
   const logged: [unknown, boolean][] = [];
   const log = ({ cluster }: Readonly<Record<string, unknown>>) => void logged.push([cluster, budgeted(healthy)]);
   const CLUSTERS = { sick: entry(sick.url), healthy: entry(healthy.url) };

@@ -1,4 +1,4 @@
-/** A reconcile reads many VMs, some of them slowly. Slow VMs cost only their own time, and the others are handled. */
+/** Tests a reconcile that reads many VMs, some of them slowly. The slow reads do not delay the other VMs. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
@@ -12,10 +12,10 @@ import { openApp } from "../../support/app.ts";
 const MINUTE = 60;
 const TICK_SECONDS = 50;
 
-/** Namespaces in the order in which they are listed. */
+/** The API server lists the namespaces in this order. */
 const [SLOW, QUICK] = ["a-slow", "b-quick"];
 
-/** Creates VMs that have to leave their node. */
+/** Creates VMs that must leave their node. */
 function putVms(fake: FakeCluster, namespace: string, count: number): void {
   for (let i = 0; i < count; i++) {
     const [name, uid] = [`vm-${i}`, `${namespace}/vm-${i}`];

@@ -1,4 +1,6 @@
-/** A tick that finds an evacuation in progress reconciles again every five seconds until the next tick is due. */
+/**
+ * Tests that a tick reconciles again every five seconds while an evacuation is in progress, until the next tick is due.
+ */
 import { expect, test } from "vitest";
 import { type App, openApp } from "../../support/app.ts";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -10,8 +12,8 @@ import { vmiOf } from "../../support/preflight/fixtures.ts";
 const WEB = { namespace: "apps", name: "web" };
 
 /**
- * `step`: KubeVirt's work before each further reconcile. Resolves to the tick's duration, and the requests of each
- * further reconcile.
+ * Runs a tick. `step` simulates KubeVirt's work before each further reconcile. Resolves to the tick's duration and to
+ * the number of requests of each further reconcile.
  */
 async function tick(fake: FakeCluster, step: (looks: number, now: Date) => void, stays = () => true) {
   const requests: number[] = [0];

@@ -1,6 +1,6 @@
 /**
- * Tests which clusters a tick reaches. With the queue, each cluster has its own message. Without a queue, clusters that
- * do not answer cost the others only a few seconds.
+ * Tests which clusters a tick reaches. With the queue, each cluster has its own message. Without a queue, a cluster
+ * that does not answer delays the other clusters by only a few seconds.
  */
 import { describe, expect, test } from "vitest";
 import { isFullScan } from "../../../functions/schedule.ts";
@@ -47,7 +47,9 @@ test("each cluster has one full scan in ten minutes, and the scans are spread ov
   expect(Math.max(...scans)).toBeLessThanOrEqual(40);
 });
 
-/** Answers lists; no other object exists. Clusters whose name starts with `drips` send lists that never end. */
+/**
+ * Answers lists. Every other object is not found. Clusters whose name starts with `drips` send lists that never end.
+ */
 function answer(url: URL, signal: AbortSignal): Response {
   const isList = /\/(evacuations|virtualmachineinstances|nodes)$/.test(url.pathname);
   if (isList && url.hostname.startsWith("drips")) return new Response(endless('{"kind":"List",', signal));
@@ -68,7 +70,8 @@ function endless(beginning: string, signal: AbortSignal): ReadableStream {
 }
 
 /**
- * Runs a tick for these clusters; `random` decides their order. Returns the reached clusters, the duration, and the log.
+ * Runs a tick for these clusters, in an order that `random` decides. Returns the reached clusters, the duration, and
+ * the log.
  */
 async function tick(names: readonly string[], random = () => 0) {
   const clock = new VirtualClock(tickTime(names[0] ?? "", "small", NOW));

@@ -1,4 +1,4 @@
-/** The timeout that the API server sends in `?timeout=`, as a Go duration. */
+/** Tests how Lifeboat reads the `?timeout=` of the API server, which is a Go duration. */
 import { expect, test } from "vitest";
 import { timeoutSeconds } from "../../../functions/review.ts";
 

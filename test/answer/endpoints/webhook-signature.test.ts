@@ -1,4 +1,4 @@
-/** Valid signatures, which the library of Standard Webhooks makes, and invalid signatures. */
+/** Tests valid signatures, made by the library of Standard Webhooks, and invalid signatures. */
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 import { isSigned } from "../../../functions/events.ts";

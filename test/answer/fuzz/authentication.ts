@@ -1,22 +1,23 @@
-/** Checks whether Lifeboat accepts exactly the callers that the specification accepts. */
+/** Checks that Lifeboat accepts exactly the callers that the specification accepts. */
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type EndpointName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
 import { decoded, type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
 const TOLERANCE_SECONDS = 300;
-/** Lifeboat's own limit: the specification has none. */
+/** This limit is Lifeboat's own. The specification has no limit. */
 const MOST_SIGNATURES = 8;
 
-/** The keys to the endpoints of one cluster. */
 export interface Keys {
   readonly webhookToken: string;
-  /** The webhook's token by default. */
+  /** The default is the webhook's token. */
   readonly operatorToken?: string;
   readonly relaySecret: readonly string[];
 }
 
-/** The keys by the name of the cluster. Lifeboat calls the API server of no other cluster. */
+/**
+ * The keys to the endpoints, by the name of the cluster. Lifeboat must not call the API server of any other cluster.
+ */
 export type KeysByCluster = ReadonlyMap<string, Keys>;
 
 interface Asking {
@@ -28,7 +29,7 @@ interface Asking {
 
 /**
  * Returns a problem if an endpoint accepts a caller without the key, or refuses a caller with the key. test/answer/page
- * covers the access to pages.
+ * tests the access to pages.
  */
 export function authenticationProblems(
   endpoint: EndpointName,
@@ -52,19 +53,18 @@ function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThe
   return isRight ? read : [...read, `${endpoint}: a stranger got ${code}`];
 }
 
-/** A delivery's length is checked before its signature. */
+/** Lifeboat checks the length of a delivery before the signature. */
 function isRefused(key: Key, code: number): boolean {
   return code === 401 || (key === "Signature" && code === 413);
 }
 
-/** If the entry of a cluster is invalid, Lifeboat answers a review before it checks the token. */
+/** If a cluster's entry is invalid, Lifeboat answers a review before it checks the token. */
 function isUnanswered(endpoint: EndpointName, code: number): boolean {
   return code >= 400 || ((endpoint === "evictions" || endpoint === "deletions") && code === 200);
 }
 
 interface Presented {
   readonly request: FuzzedRequest;
-  /** The last segment of the path. */
   readonly token: string | undefined;
 }
 
@@ -85,7 +85,7 @@ function presents(
   }
 }
 
-/** Accepts one word after the scheme. Two headers arrive as one header with more words, and are refused. */
+/** Returns the bearer token. Two headers arrive as one header with several words, which Lifeboat refuses. */
 function bearerOf(request: FuzzedRequest): string | undefined {
   return /^bearer +(?<token>\S+)$/i.exec(headersOf(request).get("authorization") ?? "")?.groups?.["token"];
 }

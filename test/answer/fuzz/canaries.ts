@@ -1,4 +1,4 @@
-/** Secrets planted in many places, which must not occur in an answer or a log line. */
+/** Lists secrets that must not occur in an answer or a log line. The tests put these secrets in many places. */
 export const SECRETS = {
   token: "canary-of-the-service-account",
   webhookToken: "canary-of-the-webhook",
@@ -10,7 +10,6 @@ export const SECRETS = {
 
 const { token, webhookToken, operatorToken, relaySecret, oldRelaySecret, header } = SECRETS;
 
-/** A cluster's entry without its address. */
 export const ENTRY = {
   token,
   webhookToken,
@@ -20,20 +19,20 @@ export const ENTRY = {
 };
 
 /**
- * A secret in every answer of the cluster, in places that Lifeboat does not read: managed fields, failure messages, HTML.
+ * Occurs in every answer of the cluster, in places that Lifeboat does not read, such as managed fields and failure
+ * messages.
  */
 export const UPSTREAM = "canary-of-the-upstream";
 
 const CANARIES: readonly string[] = [...Object.values(SECRETS).map((secret) => secret.replace("whsec_", "")), UPSTREAM];
 
-/** Returns the secret in a text. Secrets in `known` are allowed, because the reader has sent this text. */
+/** Returns the secret in a text. Ignores the secrets in `known`, because the reader itself has sent that text. */
 export function canaryIn(text: string, known = ""): string | undefined {
   return text.includes("canary") || text.includes("Y2FuYXJ5")
     ? CANARIES.find((canary) => text.includes(canary) && !known.includes(canary))
     : undefined;
 }
 
-/** Says whether a text names a place in the code. */
 export function isStackTrace(text: string): boolean {
   return /\n\s+at |node_modules|\.ts:\d+:\d+/.test(text.replaceAll("\\n", "\n"));
 }

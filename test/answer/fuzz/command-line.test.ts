@@ -1,6 +1,5 @@
 /**
- * Tests that the command, with any words as arguments, prints lines for people and never a stack trace. No cluster
- * answers.
+ * Tests that the command prints readable messages for any arguments, and never a stack trace. No cluster is reachable.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The only answers that each endpoint may give. */
+/** Lists the only answers that each endpoint may give. */
 import * as z from "zod/mini";
 
 const Review = z.strictObject({
@@ -13,7 +13,6 @@ const Review = z.strictObject({
         code: z.literal(429),
         reason: z.literal("TooManyRequests"),
         message: z.string().check(z.minLength(1)),
-        // The seconds after which a deletion is retried.
         details: z.optional(z.strictObject({ retryAfterSeconds: z.int().check(z.gte(1), z.lte(15)) })),
       }),
       warnings: z.optional(z.array(z.string())),
@@ -48,7 +47,7 @@ const Descheduled = z.strictObject({
 });
 const Readiness = z.strictObject({ ready: z.boolean(), message: z.string() });
 const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$/s));
-/** The answer to a visitor who reads HTML. */
+/** The page for an unknown path. */
 const NoSuchPage = z.string().check(z.startsWith("<!doctype html>"));
 const Empty = z.literal("");
 
@@ -59,8 +58,8 @@ const Empty = z.literal("");
 type Answers = Readonly<Record<number, z.ZodMiniType>>;
 
 /**
- * How a caller authenticates to the endpoint. `WebhookOrPath`: with the webhook's token, as a bearer token or in the
- * path. `None`: not at all, because the endpoint reads nothing from a cluster.
+ * How a caller authenticates to the endpoint. `WebhookOrPath` means that the webhook's token is a bearer token or part
+ * of the path. `None` means that the endpoint is public, because it reads nothing from a cluster.
  */
 export type Key = "WebhookOrPath" | "Webhook" | "Signature" | "Operator" | "Session" | "None";
 
@@ -69,9 +68,9 @@ export interface EndpointContract {
   readonly path: RegExp;
   readonly key: Key;
   readonly answers: Answers;
-  /** Says when the endpoint may change the cluster. Events about a configuration do not count. */
+  /** When the endpoint may change the cluster. Events are ignored. */
   readonly writes: "Never" | "UnlessDryRun";
-  /** Bytes. */
+  /** The largest accepted body, in bytes. */
   readonly largest: number;
 }
 
@@ -79,7 +78,7 @@ const KIB = 1024;
 const CALLERS_FAULT = { 400: Failure, 401: Failure, 404: Failure, 413: Failure };
 const NO_CLUSTER = { 401: Failure, 404: Failure, 502: Failure, 503: Failure, 504: Failure };
 const REVIEWED = { 200: Review, ...CALLERS_FAULT, 503: Failure };
-/** A review of a deletion without facts fails, and the policy in the API server decides. */
+/** If Lifeboat cannot read the facts, the review of a deletion fails. A policy in the API server then decides. */
 const REVIEWED_OR_FAILED = { ...REVIEWED, 502: Failure, 504: Failure };
 const C = "\\/clusters\\/[^/]+";
 const F = "\\/fleet\\/[^/]+";
@@ -94,7 +93,7 @@ function endpoint(
   return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
 }
 
-/** Its body is checked by `pageProblems`. */
+/** Returns the contract of a page. `pageProblems` checks the body. */
 function page(method: "GET" | "POST", path: string): EndpointContract {
   const codes = [200, 303, 401, 403, 404, 502, 503, 504, ...(method === "POST" ? [400, 409, 413, 415] : [])];
   const answers = Object.fromEntries(codes.map((code) => [code, z.unknown()]));
@@ -128,7 +127,7 @@ function isEndpointName(name: string): name is EndpointName {
   return Object.hasOwn(CONTRACT, name);
 }
 
-/** HEAD is GET without its body. */
+/** Returns the endpoint of a request. HEAD requests use the endpoint of GET. */
 export function endpointOf(method: string, path: string): EndpointName {
   const asked = method === "HEAD" ? "GET" : method;
   const found = Object.entries(CONTRACT).find(

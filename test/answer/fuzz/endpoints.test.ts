@@ -1,10 +1,13 @@
-/** Runs `npm run fuzz` briefly, with the same requests every time: every endpoint keeps its contract for any request. */
+/**
+ * Runs `npm run fuzz` briefly, with the same requests every time. Checks that every endpoint keeps its contract for any
+ * request.
+ */
 import { expect, test } from "vitest";
 import { CONTRACT } from "./contract.ts";
 import { LONG } from "./property.ts";
 import { VISITS } from "./visit.ts";
 
-/** The answers to an authorized caller without a failure. One entry is invalid, so the fleet is never ready. */
+/** The outcomes for authorized callers. `/readyz` never succeeds, because one cluster has an invalid entry. */
 const OPENED = [
   "evictions 200",
   "deletions 200",

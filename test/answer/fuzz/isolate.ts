@@ -1,4 +1,4 @@
-/** The Worker as one isolate: its endpoints, on a simulated platform. */
+/** Runs the Worker as one isolate on a simulated platform. */
 import { createHmac } from "node:crypto";
 import type { IsolateState } from "../../../functions/target.ts";
 import { parseRegistryEntry } from "../../../shared/settings/clusters.ts";
@@ -9,7 +9,8 @@ import { ENTRY, SECRETS } from "./canaries.ts";
 import { type HostileCluster, origin, SERVER } from "./cluster/hostile-cluster.ts";
 import { type FuzzedRequest, platformRequest } from "./requests/request.ts";
 
-// The Worker loads these modules when it needs them. Loading takes real time, during which virtual time would pass.
+// The Worker loads these modules on demand. The test loads the modules now, because the virtual clock would run during
+// the loading.
 await Promise.all([
   import("../../../functions/page/routes.ts"),
   import("../../../shared/settings/configuration.ts"),
@@ -18,8 +19,8 @@ await Promise.all([
 ]);
 
 /**
- * Replaces WebCrypto's HMACs by functions that take no time, as clock.ts does for digests. Other algorithms are the
- * platform's.
+ * Replaces WebCrypto's HMACs with functions that finish at once. clock.ts does the same for digests. The other
+ * algorithms are not replaced.
  */
 const { subtle } = crypto;
 const its = {
@@ -57,7 +58,7 @@ const CLUSTERS = JSON.stringify({
   unbound: { server: "binding:NOTHING", ...ENTRY },
   bad: { server: "http://example.com", ...ENTRY, more: SECRETS.header },
 });
-/** People have no token of their own in this cluster. */
+/** This entry has no separate token for people. */
 const { operatorToken: _, ...ENTRY_OF_KV } = ENTRY;
 const REGISTERED = new Map(
   Object.entries({
@@ -67,15 +68,14 @@ const REGISTERED = new Map(
 );
 
 export interface Isolate {
-  /** The keys to the isolate's endpoints. */
   readonly keys: KeysByCluster;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** Work that continues after answers. */
+  /** The work that continues after the answers. */
   readonly after: readonly Promise<unknown>[];
   send(request: FuzzedRequest, index: number): Promise<Answer>;
 }
 
-/** Returns a registry with decrypted entries: WebCrypto takes real time, which the virtual clock does not count. */
+/** Returns a registry whose entries are already decrypted, because WebCrypto would delay the virtual clock. */
 function registry(fails: boolean): IsolateState["registry"] {
   const find = async (name: string) => {
     if (fails) throw new Error("KV GET failed: 500 Internal Server Error");

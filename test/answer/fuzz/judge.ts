@@ -1,4 +1,4 @@
-/** Checks whether an answer keeps the contract. */
+/** Checks that an answer obeys the contract. */
 import { at, parsedJson } from "../../support/json.ts";
 import { authenticationProblems, type KeysByCluster } from "./authentication.ts";
 import { canaryIn, isStackTrace } from "./canaries.ts";
@@ -14,7 +14,10 @@ export interface Answer {
 
 export interface Circumstances {
   readonly keys: KeysByCluster;
-  /** The platform's registry has failed: the answer is 500, and the webhook's failurePolicy decides. */
+  /**
+   * True if a read of the platform's registry failed. The answer is then 500, and the API server applies the webhook's
+   * failurePolicy.
+   */
   readonly registryFailed: boolean;
   /** The requests that Lifeboat sent to the cluster while it handled the fuzzed request. */
   readonly asked: readonly Asked[];
@@ -28,9 +31,8 @@ export async function answerOf(
 }
 
 export interface Judged {
-  /** Endpoint and code. */
+  /** The endpoint and the status code. */
   readonly outcome: string;
-  /** The violations of the contract, each with the request and the answer. */
   readonly problems: readonly string[];
 }
 
@@ -69,7 +71,10 @@ function answerProblems(
 
 const ADMISSION: ReadonlySet<EndpointName> = new Set(["evictions", "deletions"]);
 
-/** Says whether another code is right: a page may answer any code below 500, and a path with escapes may be unknown. */
+/**
+ * Returns true if another code is also valid. A page may answer any code below 500, and a path with escapes may be
+ * unknown.
+ */
 function isStray(request: FuzzedRequest, { code, text }: Answer): boolean {
   const { path } = request;
   if (/^\/(?:$|signin|signout|fleet\/|assets\/)/.test(pathOf(request))) return code < 500;
@@ -81,7 +86,7 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 }
 
 function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
-  // A page shows the names in its address, and the sign-in redirects a stranger to this address.
+  // A page shows the cluster names in its address. The sign-in page redirects to this address.
   const known = decoded(request.path);
   const canary = canaryIn(text, known) ?? canaryIn([...headers].join("\n"), known);
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
@@ -97,7 +102,6 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** Returns the violations of the rules for every page. */
 function pageProblems({ headers, text }: Answer): readonly string[] {
   const header = (name: string) => headers.get(name) ?? "";
   const [policy, cookie, type] = [header("content-security-policy"), header("set-cookie"), header("content-type")];
@@ -126,10 +130,10 @@ function writeProblems(
 }
 
 function isDryRun(request: FuzzedRequest, endpoint: EndpointName): boolean {
-  // The first of two `dryRun` parameters counts.
+  // If a request has two `dryRun` parameters, Lifeboat uses the first one.
   if (new URL(`${ORIGIN}${request.path}`).searchParams.get("dryRun") === "true") return true;
   const review = at(bodyOf(request), "request");
-  // An eviction has its options in the object. A deletion has its options in the review.
+  // The review of an eviction has its options in the object. The review of a deletion has its options in `options`.
   const list =
     endpoint === "deletions" ? at(review, "options", "dryRun") : at(review, "object", "deleteOptions", "dryRun");
   return at(review, "dryRun") === true || (Array.isArray(list) && list.includes("All"));

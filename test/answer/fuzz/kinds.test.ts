@@ -1,4 +1,4 @@
-/** Tests that Lifeboat and its command keep their contracts in a cluster with any objects of Lifeboat's kinds. */
+/** Tests that Lifeboat and its command obey their contracts, even if Lifeboat's kinds contain any objects. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Makes a visit: a few requests to one isolate with one cluster, and the work after the answers. */
+/** Makes a visit: sends a few requests to one isolate with one cluster, and waits for the work after the answers. */
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../support/clock.ts";
@@ -14,7 +14,7 @@ import { anyRequest } from "./requests/requests.ts";
 
 const REQUESTS_A_VISIT = 4;
 
-/** Hides the drawn values when a visit fails: the error names the problem. */
+/** If a visit fails, fast-check does not print the drawn values, because the error already describes the problem. */
 export const unprinted = { [fc.toStringMethod]: () => "a visit" };
 
 const request = fc.record({ make: anyRequest, pause: often(0, 1, 31, 600) });
@@ -34,7 +34,7 @@ interface Sent {
   readonly answer: Answer;
 }
 
-/** Returns the answers by endpoint and code. Throws an error that names the problem. */
+/** Returns the outcome of each request. Throws an error that describes the problem. */
 export async function makeVisit({ hostility: drawn, registryFails, requests }: Visit): Promise<readonly string[]> {
   const clock = new VirtualClock(NOW);
   const cluster = new HostileCluster(drawn, clock);
@@ -80,7 +80,10 @@ async function rejections({ after }: Isolate): Promise<readonly string[]> {
   return ends.flatMap((end) => (end.status === "rejected" ? [`rejected after the answer: ${String(end.reason)}`] : []));
 }
 
-/** Returns the defects in a log line: a secret, or an unexpected error. `but`: permitted failures of the platform. */
+/**
+ * Returns the problems of a log line: a secret, or an unexpected error. `but` matches permitted failures of the
+ * platform.
+ */
 export function logProblems(line: string, but?: RegExp): readonly string[] {
   const canary = canaryIn(line);
   const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;

@@ -1,6 +1,6 @@
 /**
  * Tests actions on migrations, Events and annotations of pods in an API server: the first result, the result of a
- * repetition, and the result after a change of the object.
+ * repetition, and the result after the object has changed.
  */
 import { afterAll, describe, expect, test } from "vitest";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
@@ -34,7 +34,7 @@ async function migrationOf(name: string): Promise<MigrationFacts> {
 }
 
 const find = (name: string) => world.client.get(kubevirt.migrations, { namespace: NAMESPACE, name });
-/** Labels as KubeVirt's mutating webhook sets them. */
+/** KubeVirt's mutating webhook sets this label. */
 const labelled = (name: string) => ({ "kubevirt.io/vmi-name": name });
 
 describe("an action on migrations", () => {
@@ -64,7 +64,7 @@ describe("an action on migrations", () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
-    // An old resourceVersion: the migration may have started since the read.
+    // If the resourceVersion is old, the migration may have started after the read.
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, resourceVersion: "1" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
     expect(await act({ verb: "DeleteMigration", migration })).toBe("Done");

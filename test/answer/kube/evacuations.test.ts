@@ -1,7 +1,4 @@
-/**
- * Evacuations in an API server with their CustomResourceDefinition: created, joined, written, withdrawn, found,
- * removed.
- */
+/** Tests how Lifeboat creates, finds, changes, withdraws and deletes Evacuations in an API server. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { core } from "../../../infra/sandbox/index.ts";
 import type { NewEvacuation } from "../../../shared/kube/action.ts";
@@ -153,7 +150,6 @@ test("a deletion removes only the given Evacuation, even if repeated or not ende
   expect(await stored("history")).toBeUndefined();
 });
 
-/** Creates an Evacuation of a VMI, in the namespace of `key`. */
 async function make(key: string, vmiName: string, status?: Partial<EvacuationStatus>) {
   const [namespace = "", name = ""] = key.split("/");
   const created = await createEvacuation({ ...planned(name, { vmiName }), namespace }, cluster);

@@ -1,4 +1,4 @@
-/** The two sources of facts: the API server and the watches. */
+/** Tests the two sources of facts: the API server and the watches. */
 import { expect, test } from "vitest";
 import type { Question } from "../../../shared/facts/facts.ts";
 import { liveReads, watchedReads } from "../../../shared/facts/reads.ts";

@@ -1,4 +1,4 @@
-/** Kinds as facts: fields that Go omits, writes as null or leaves empty, and objects that are not of the kind. */
+/** Tests how Lifeboat parses its kinds of objects: missing, null or empty fields, and objects of another kind. */
 import { describe, expect, test } from "vitest";
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
@@ -16,7 +16,6 @@ import { readActiveEvacuations } from "../../../shared/kube/requests.ts";
 const META = { namespace: "apps", name: "web-1", uid: "u", resourceVersion: "7", creationTimestamp: NOW.toISOString() };
 const SPEC = { virtualMachineInstance: { name: "web" }, cause: "Operator", intent: "Evacuate" };
 
-/** Omits keys without a value, as JSON does. */
 const compact = (facts: unknown): unknown => JSON.parse(JSON.stringify(facts));
 const evacuation = (tweak: object): EvacuationFacts => Evacuation.parse({ metadata: META, spec: SPEC, ...tweak });
 const migration = (tweak: object): MigrationFacts =>

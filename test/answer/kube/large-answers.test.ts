@@ -1,6 +1,6 @@
 /**
- * Tests answers that are larger than the memory budget: Lifeboat stops reading, requests fewer items per page, and loses
- * no item.
+ * Tests answers that are larger than the allowed memory. Lifeboat stops reading, requests fewer items per page, and
+ * loses no item.
  */
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ function vmi(name: string, bytes: number): unknown {
   return { ...VMI_OBJECT, metadata: { ...VMI_OBJECT.metadata, name }, spec: { ...VMI_OBJECT.spec, volumes } };
 }
 
-/** Serves VMIs of these sizes, page by page. `responses` shows how much of each answer was read. */
+/** Serves VMIs of these sizes, page by page. `responses` lets a test check how much of each answer was read. */
 async function clusterOf(sizes: readonly number[]) {
   const responses: ServerResponse[] = [];
   server = await startHttpServer(({ query }, response) => {

@@ -1,4 +1,7 @@
-/** Marks, which KubeVirt sets and removes: Lifeboat's requests, and the meaning of each answer. */
+/**
+ * Tests Lifeboat's requests to KubeVirt that set and remove the VMI's evacuationNodeName, and the meaning of each
+ * answer.
+ */
 import type { Action } from "../../../shared/kube/action.ts";
 import { afterAll, describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";

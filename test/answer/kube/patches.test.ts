@@ -1,4 +1,4 @@
-/** Tests that a JSON patch changes an object in the observed state, and fails on a changed object. */
+/** Tests that a JSON patch succeeds on the object that Lifeboat read, and fails if the object has changed. */
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, readJsonPatch } from "../../../infra/sandbox/index.ts";
 import * as patches from "../../../shared/act/manifests.ts";
@@ -6,7 +6,7 @@ import { budget, marked, vmi, without } from "../../support/fixtures.ts";
 
 const OURS = "lifeboat.dev/evacuation";
 
-/** Applies a patch as the API server's library does. Undefined: a test failed, 422. */
+/** Applies a patch as the API server does. Returns undefined if a `test` operation fails (422). */
 function apply(object: object, operations: readonly patches.Operation[]): object | undefined {
   try {
     return applyJsonPatch(structuredClone(object), readJsonPatch(JSON.parse(JSON.stringify(operations))));
@@ -19,7 +19,7 @@ const METADATA = { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" } 
 const STATUS = { nodeName: "node01" };
 const MARK = { evacuationNodeName: "node01" };
 
-/** A VMI as stored: like `vmi()`, but JSON. */
+/** Returns a VMI as the API server stores it. */
 function stored(status: object = {}, metadata: object = {}) {
   return { metadata: { ...METADATA, ...metadata }, status: { ...STATUS, ...status } };
 }

@@ -1,4 +1,4 @@
-/** Kinds that only a preflight reads, from JSON to facts. */
+/** Tests how Lifeboat parses the kinds that only a preflight reads. */
 import { expect, test } from "vitest";
 import { KubeVirt } from "../../../shared/kube/schemas/kubevirt.ts";
 import { PersistentVolume, ResourceQuota } from "../../../shared/preflight/kinds.ts";

@@ -1,4 +1,4 @@
-/** Tests which Events of refused shutdowns count, and the time span of these Events. */
+/** Tests which Events about refused shutdowns Lifeboat uses, and how long the refusals have lasted. */
 import { expect, test } from "vitest";
 import { readRefusal } from "../../../shared/reconcile/shield.ts";
 import { json, status } from "../../support/answers.ts";

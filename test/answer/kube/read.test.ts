@@ -1,4 +1,4 @@
-/** Reads: pages, odd items, and invalid names. */
+/** Tests reads: pages, invalid items, and invalid names. */
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../../shared/kube/client.ts";
 import { VMI_OBJECT, type Answers, list } from "../../support/cluster/one-vm.ts";

@@ -1,4 +1,4 @@
-/** Headers of every request to an API server. */
+/** Tests the headers of requests to an API server. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../shared/kube/client.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";

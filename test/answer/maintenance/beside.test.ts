@@ -1,6 +1,6 @@
 /**
- * Tests which VMs of another node the forecast of a node counts. If the other node is being evacuated, all of its VMs
- * count. If its evacuation is paused, only the moving VMs count.
+ * Tests which VMs of another node the forecast of a node includes. If the other node is being evacuated, the forecast
+ * includes all of its VMs. If that evacuation is paused, the forecast includes only the migrating VMs.
  */
 import { expect, test } from "vitest";
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
@@ -13,11 +13,11 @@ import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts"
 interface Other {
   readonly spec: object;
   readonly node?: Partial<NodeFacts>;
-  /** Whether VM b is moving. */
+  /** True if VM b is migrating. */
   readonly isMoving?: boolean;
 }
 
-/** Creates VM a on node01, VM b on node02, which is being evacuated, and node03 with room for one VM. */
+/** Creates VM a on node01, VM b on node02, and node03 with free memory for one VM. node02 is being evacuated. */
 function cluster({ spec, node: tweak, isMoving }: Other): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node(NODE), node("node02", { unschedulable: true, ...tweak }));

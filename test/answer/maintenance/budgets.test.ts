@@ -1,4 +1,4 @@
-/** Tests that Lifeboat restarts or stops a VM only if the budgets of the VM's owner allow an eviction. */
+/** Tests that Lifeboat restarts or stops a VM only if the owner's PodDisruptionBudgets allow an eviction. */
 import { expect, test } from "vitest";
 import { keptByBudgets } from "../../../shared/budget/refusal.ts";
 import { budget } from "../../support/fixtures.ts";

@@ -1,4 +1,7 @@
-/** The verdict of a NodeEvacuation that starts or is refused comes true for any VMs and any `whenBlocked`. */
+/**
+ * Tests that the verdict of a NodeEvacuation is right for any VMs and any `whenBlocked`, whether the NodeEvacuation
+ * starts or is refused.
+ */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { NODE_END_PHASES, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
@@ -28,7 +31,7 @@ interface Asked {
 
 const PASSES = 16;
 
-/** Carries out the NodeEvacuation. Returns the names of VMs whose guests ended. */
+/** Runs the NodeEvacuation. Returns the names of the VMs whose guests were shut down. */
 async function carriedOut({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
   const fake = created({ startIf, virtualMachines: { whenBlocked } }, all);
   fake.configure({ disruptionBudgets: "Never" });
@@ -61,7 +64,7 @@ function shutDown(fake: FakeCluster, name: string): void {
 
 const AT_NIGHT = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 
-/** Returns the phase that has to follow. If the NodeEvacuation does not start, no guest is shut down. */
+/** Returns the expected phase. If the NodeEvacuation does not start, no guest is shut down. */
 function expected(verdict: string, { startIf }: Asked): string {
   const isGood = verdict === "WillSucceed" || (verdict === "WillSucceedWithShutdowns" && startIf !== "WillSucceed");
   if (startIf !== "Always" && !isGood) return "Refused";

@@ -1,5 +1,5 @@
 /**
- * Tests that Lifeboat may die before or after any write: the next function continues, and each action happens once.
+ * Tests that Lifeboat may crash before or after any write. The next function continues, and each action happens once.
  */
 import { describe, expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";
@@ -12,9 +12,9 @@ type Death = "before" | "after";
 
 interface Run {
   readonly fake: FakeCluster;
-  /** The writes of the first life. If there are fewer writes than the given number, the first life did not die. */
+  /** The number of writes in the first run. If this number is too small, the first run did not crash. */
   readonly writes: number;
-  /** UIDs of the VMIs that KubeVirt was asked to restart. */
+  /** The UIDs of the VMIs that KubeVirt was asked to restart. */
   readonly restarts: readonly string[];
 }
 
@@ -24,7 +24,7 @@ function die(now: boolean): void {
   if (now) throw new TypeError("dead");
 }
 
-/** Ends the first life at write `n`, before or after the write is done. A dead life sends no request. */
+/** Lets the first run crash at write `n`, before or after the write. A crashed run sends no more requests. */
 function dying([n, death]: readonly [number, Death]) {
   let [life, writes] = [0, 0];
   const isDying = () => life === 0 && writes >= n;
@@ -42,7 +42,7 @@ function dying([n, death]: readonly [number, Death]) {
   };
 }
 
-/** Runs lives until the NodeEvacuation has the phase `until`. */
+/** Restarts Lifeboat until the NodeEvacuation has the phase `until`. */
 async function run(spec: object, death: readonly [number, Death], until: string): Promise<Run> {
   const fake = created(spec);
   const restarts: string[] = [];

@@ -1,4 +1,4 @@
-/** Tests that a node counts as drained once the volumes of its VMs are detached. */
+/** Tests that a node is treated as drained only after the volumes of its VMs are detached. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -19,7 +19,6 @@ function attached(answer: (label: string) => unknown = () => undefined): Stage {
   return { fake, app: openApp(fake, answer), asked: [] };
 }
 
-/** Lets time pass until no VM and no pod is left on the node. */
 async function leave(on: Stage): Promise<void> {
   for (let i = 0; i < 20 && on.fake.vmis.list(({ nodeName }) => nodeName === NODE).length > 0; i++) {
     await ticks(on, 1);

@@ -1,4 +1,4 @@
-/** Tests that a maintenance finishes its requests to KubeVirt, even if something changes before their end. */
+/** Tests that a NodeEvacuation completes its requests to KubeVirt, even if the cluster changes before they are done. */
 import { expect, test } from "vitest";
 import { isHeldOff } from "../../../shared/kube/evacuation.ts";
 import { openApp } from "../../support/app.ts";

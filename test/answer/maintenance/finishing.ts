@@ -1,4 +1,4 @@
-/** A NodeEvacuation with one VM that cannot migrate, a KubeVirt with given answers, and changes in between. */
+/** Creates a NodeEvacuation with one VM that cannot migrate, and a KubeVirt that gives the specified answers. */
 import { expect } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { type App, openApp } from "../../support/app.ts";
@@ -10,19 +10,19 @@ import { launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures
 export const DB = { namespace: "apps", name: "db" };
 export const KERNEL = { name: "kernel" };
 const VMS = [{ name: "db", vmi: PINNED, runStrategy: "Always" }];
-/** Seconds between two reconciles. */
+/** The seconds between two reconciles. */
 const SOON = 9;
 
 export interface Stage {
   readonly fake: FakeCluster;
   readonly app: App;
-  /** Lists the subresources that Lifeboat called: `restart`, `stop` or `start`, in order. */
+  /** Lists the subresources that Lifeboat called, in order: `restart`, `stop` or `start`. */
   readonly asked: string[];
 }
 
 /**
- * Creates the stage. `code`: KubeVirt's answer to a request. Without a virt-controller, the answer has no effect on the
- * VM. `onWrite` runs before each patch of a resource.
+ * Creates the cluster. KubeVirt answers requests with `code`. No virt-controller runs, so the requests do not change
+ * the VM. `onWrite` runs before each patch of a resource.
  */
 export function stage(
   spec: object,
@@ -50,7 +50,7 @@ function act(fake: FakeCluster, what: string, isController: boolean): void {
   if (isController) follow(fake);
 }
 
-/** Does what the VirtualMachine specifies, as virt-controller. */
+/** Does virt-controller's work: starts or stops the VMI as the VirtualMachine specifies. */
 export function follow(fake: FakeCluster): void {
   const isOn = at(fake.api.object("virtualmachines", DB), "spec", "runStrategy") === "Always";
   if (!isOn) turnOff(fake);

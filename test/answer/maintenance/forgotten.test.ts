@@ -1,4 +1,7 @@
-/** Tests that Lifeboat deletes old ended maintenance of the command, and trims old maintenance that other clients applied. */
+/**
+ * Tests that Lifeboat deletes old maintenance that the command created, and shortens the status of other old
+ * maintenance.
+ */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { time } from "../../support/fixtures.ts";

@@ -1,4 +1,4 @@
-/** Tests that a maintenance does not treat objects as absent if Lifeboat cannot parse them. */
+/** Tests that a NodeEvacuation does not treat an object as missing if Lifeboat cannot parse the object. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";

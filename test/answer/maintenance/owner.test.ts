@@ -1,4 +1,4 @@
-/** Owners change their VMs while a NodeEvacuation is in progress. */
+/** Tests that owners can change their VMs while a NodeEvacuation is in progress. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";

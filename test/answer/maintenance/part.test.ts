@@ -1,4 +1,4 @@
-/** Tests that a pause or a withdrawal of a RollingMaintenance also applies to restarts in progress. */
+/** Tests that a pause or a withdrawal of a RollingMaintenance also affects VMs that are being restarted. */
 import { expect, test } from "vitest";
 import { KERNEL, RESTART, type Stage, stage, ticks, until } from "./finishing.ts";
 

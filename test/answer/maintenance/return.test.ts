@@ -1,4 +1,4 @@
-/** Tests that VMs return by the hostname label of a node, which may differ from the node's name. */
+/** Tests that a VM returns to its node by the node's hostname label, which may differ from the node's name. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { NODE } from "../../support/fixtures.ts";

@@ -1,4 +1,4 @@
-/** Tests a RollingMaintenance over a whole cluster, with deaths of processes, pauses, and several processes at once. */
+/** Tests a RollingMaintenance of a whole cluster, with crashes of processes, pauses, and several processes at once. */
 import { expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -21,7 +21,7 @@ import {
 interface Stage {
   readonly fake: FakeCluster;
   readonly apps: readonly App[];
-  /** The largest number of nodes that were cordoned at the same time. */
+  /** The maximum number of nodes that were cordoned at the same time. */
   most: number;
 }
 
@@ -83,7 +83,6 @@ test("a pause also pauses the node in progress, and a resume continues it", asyn
   await readPhases();
   change(stage.fake, { progress: "Paused" });
   await readPhases();
-  // The NodeEvacuation itself is not changed.
   const said = evacuationsOf(stage.fake).map(({ spec, status }) => [spec.progress, status.phase]);
   expect(said).toEqual([["Running", "Paused"]]);
   await ticks(stage, 4);
@@ -100,7 +99,6 @@ test("a pause also pauses the node in progress, and a resume continues it", asyn
 
 test("a withdrawn RollingMaintenance uncordons its node, and starts no other node", async () => {
   const stage = stageOf();
-  // KubeVirt does nothing yet.
   await stage.apps[0]?.reconcile();
   expect(cordoned(stage.fake)).toEqual(["node-1"]);
   change(stage.fake, { intent: "Withdrawn" });
@@ -114,7 +112,7 @@ test("a withdrawn RollingMaintenance uncordons its node, and starts no other nod
   expect(cordoned(stage.fake)).toEqual([]);
 });
 
-/** Lets a person uncordon node-1 during its drain, before KubeVirt has moved a VM. */
+/** Uncordons node-1 during its drain, before KubeVirt has moved a VM. */
 async function uncordonedEarly(spec: object = {}): Promise<Stage> {
   const stage = stageOf(spec);
   await stage.apps[0]?.reconcile();
@@ -189,7 +187,7 @@ test.each([
 
 type Death = "before" | "after";
 
-/** Lets the first process die at write `n`. Returns the number of its writes. */
+/** Lets the first process crash at write `n`. Returns the number of its writes. */
 async function runDying(n: number, death: Death): Promise<{ readonly writes: number; readonly stage: Stage }> {
   const fake = weekend({ nodes: { names: NAMES.slice(0, 2) } });
   let [isDead, isReborn, writes] = [false, false, 0];

@@ -1,4 +1,4 @@
-/** The status of a maintenance: after a resume, for guests that shut down, and for pods that stay. */
+/** Tests the status of a NodeEvacuation after a resume, after guests were shut down, and with pods that remain. */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";

@@ -1,5 +1,6 @@
 /**
- * Steering in a cluster: the taint is set at the start, removed at each node's turn, and other parties' taints stay.
+ * Tests the taint on nodes that wait for their turn in a RollingMaintenance. The taint is set at the start, and removed
+ * at each node's turn. Other taints are not changed.
  */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
@@ -36,7 +37,7 @@ async function step(fake: FakeCluster, app: App, work: typeof reconcileAll = rec
   return result;
 }
 
-/** A person has tainted node-3. */
+/** Starts a RollingMaintenance. node-3 has another taint. */
 function startedOn(spec: object = STEERING): FakeCluster {
   const fake = weekend(spec);
   fake.nodes.put({ ...inService("node-3"), taints: [GPU] });

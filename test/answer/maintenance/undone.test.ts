@@ -1,4 +1,4 @@
-/** VMs that were stopped for a NodeEvacuation start again, however the NodeEvacuation ends. */
+/** Tests that VMs which were stopped for a NodeEvacuation start again, whether the NodeEvacuation succeeds or not. */
 import { expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";
 import { openApp } from "../../support/app.ts";
@@ -8,7 +8,7 @@ import { launcher, node as roomy } from "../../support/preflight/fixtures.ts";
 import { reconcileEvery } from "./reconcile-every.ts";
 
 const STOP = { virtualMachines: { whenBlocked: "ShutDown" } };
-/** Seconds between two reconciles during a stop. */
+/** The seconds between two reconciles. */
 const SOON = 9;
 const DB = { namespace: "apps", name: "db" };
 
@@ -18,7 +18,7 @@ function turnOff(fake: FakeCluster, name = "db"): void {
   fake.api.merge("virtualmachines", { namespace: "apps", name }, { spec: { runStrategy: "Halted" } });
 }
 
-/** Reconciles until a stop is requested, then withdraws the NodeEvacuation and reconciles again. */
+/** Reconciles until Lifeboat has requested a stop. Withdraws the NodeEvacuation, and reconciles once more. */
 async function withdrawnOnceAsked(fake: FakeCluster, app: ReturnType<typeof openApp>, asked: readonly unknown[]) {
   for (let i = 0; i < 12 && asked.length === 0; i++) await reconcileEvery(fake, app, 1, SOON);
   fake.api.merge("nodeevacuations", { name: "kernel" }, { spec: { intent: "Withdrawn" } });

@@ -1,4 +1,4 @@
-/** LifeboatConfigurations in the API server: what the CustomResourceDefinition refuses, and its defaults. */
+/** Tests LifeboatConfigurations in the API server: invalid specs, and the defaults. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { applyManifests, type Manifest as Applied, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";

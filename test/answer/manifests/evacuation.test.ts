@@ -1,4 +1,4 @@
-/** The kind Evacuation in an API server: valid specs, allowed changes and their users, and deletions. */
+/** Tests Evacuations in an API server: valid specs, the permitted users and changes, and deletions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, type RawRequest, type Resource, waitFor } from "../../../infra/sandbox/index.ts";
 import { ACTIVE_PHASES, END_PHASES } from "../../../shared/kube/evacuation.ts";
@@ -14,7 +14,6 @@ afterAll(() => stage.sandbox.stop());
 
 const JANE = "jane@example.com";
 const TIME = "2026-11-22T12:00:00Z";
-/** A spec as a person writes it. */
 const VM = { virtualMachineInstance: { name: "web-1" } };
 const FULL = { ...VM, cause: "Preemption", requestedBy: "system:kube-scheduler", deadline: TIME };
 

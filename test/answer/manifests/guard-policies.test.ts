@@ -1,4 +1,7 @@
-/** The guard's policies as shipped: their refusals, whether Lifeboat runs or not, and the limits for tenants. */
+/**
+ * Tests the shipped policies of the guard: which requests the policies refuse while Lifeboat runs or not, and the
+ * limits for tenants.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyManifests, core, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import * as names from "../../../shared/kube/names.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests that Lifeboat needs exactly the shipped permissions: every permission is used, and no request is refused, even
- * if optional/restriction is installed. test/answer/relay/permissions.test.ts tests the relay's permissions.
+ * Tests that the shipped permissions are exactly the permissions that Lifeboat needs, with and without
+ * optional/restriction. test/answer/relay/permissions.test.ts tests the relay's permissions.
  * test/answer/server/keeper.test.ts tests the server's permissions.
  */
 import { globSync } from "node:fs";
@@ -76,7 +76,6 @@ test.each(Object.entries<Steps>(DEEDS))(
         return answer;
       };
       const app = openApp({ CLUSTERS: { prod: cluster.entry } }, undefined, { fetch: fetchNoting });
-      // The API server uses real time, which Lifeboat compares with its own.
       app.pass((Date.now() - app.now().getTime()) / 1000 + 60);
       return { cluster, app };
     };
@@ -93,7 +92,7 @@ test("every granted permission is used", () => {
   expect(rules.filter((rule) => !used.some((one) => isBy(one, rule))).map(nameOf)).toEqual([]);
 });
 
-/** Says whether a request was refused, by missing permission or by the optional restriction. */
+/** Returns true if the account lacks the permission, or if the optional restriction refused the request. */
 async function isRefused(answer: Response): Promise<boolean> {
   if (answer.status === 401 || answer.status === 403) return true;
   return answer.status === 422 && (await answer.clone().text()).includes("lifeboat-restriction");
@@ -108,7 +107,7 @@ interface Used {
 
 const VERBS: Readonly<Record<string, string>> = { POST: "create", PATCH: "patch", PUT: "update", DELETE: "delete" };
 
-/** Returns the permission that a request needs, in RBAC's terms. */
+/** Returns the permission that a request needs. */
 function usedBy(request: string): Used {
   const [method = "", path = ""] = request.split(" ");
   const [, group = "", rest = ""] =
@@ -118,7 +117,7 @@ function usedBy(request: string): Used {
   return { verb, group, resource: [resource, ...within].join("/"), name };
 }
 
-/** Returns whether a rule permits a request. For `evacuate/cancel` the API server also checks `evacuate`. */
+/** Returns true if the rule permits the request. `evacuate/cancel` also needs the permission for `evacuate`. */
 function isBy({ verb, group, resource, name }: Used, { verbs, apiGroups, resources, resourceNames }: Rule): boolean {
   const isOfResource = resources.some((one) => resource === one || resource.startsWith(`${one}/c`));
   const isNamed = resourceNames === undefined || resourceNames.includes(name);

@@ -1,4 +1,4 @@
-/** The kind NodeEvacuation in an API server: valid specs, permitted users, and deletions. */
+/** Tests NodeEvacuations in an API server: valid specs, permitted users, and deletions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createUser, refused, type Right } from "./rights.ts";
 import { type Stage, startStage } from "./stage.ts";

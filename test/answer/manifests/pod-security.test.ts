@@ -1,6 +1,6 @@
 /**
- * Tests that Lifeboat's pods comply with the Pod Security Standard `restricted` and with OpenShift's restricted-v2.
- * OpenShift assigns each namespace its own user IDs.
+ * Tests that Lifeboat's pods satisfy the Pod Security Standard `restricted` and OpenShift's restricted-v2. OpenShift
+ * assigns user IDs to each namespace.
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

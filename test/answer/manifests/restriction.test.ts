@@ -1,6 +1,6 @@
 /**
- * The optional ValidatingAdmissionPolicies: what the account may not do to pods, nodes and VMIs.
- * least-privilege.test.ts covers what remains permitted.
+ * Tests the optional ValidatingAdmissionPolicies, which restrict the account's requests for pods, nodes and VMIs.
+ * least-privilege.test.ts tests the permitted requests.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { core, kubevirt, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
@@ -34,7 +34,7 @@ test("the policies' expressions use only fields that the matched kinds have", as
   }
 });
 
-/** Builds a user's request for the pod with this path and UID. */
+/** Builds a request for the pod with this path and UID. */
 type Deed = (path: string, uid: string) => RawRequest;
 
 const patch = (path: string, body: unknown): RawRequest => {
@@ -123,7 +123,7 @@ test("Lifeboat's account removes the steering taint", async () => {
   ).toBe(200);
 });
 
-/** Changes a new node, to which admission has added a taint. */
+/** Creates a node with the taints of an admission plugin, and changes the node. */
 async function changeOfNode(user: string, body: object | ((before: Taints) => object), more: Taints = []) {
   const name = `node-${++created}`;
   const { spec } = await sandbox.client.create(core.nodes, { metadata: { name } });

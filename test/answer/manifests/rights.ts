@@ -1,4 +1,4 @@
-/** People who maintain nodes, each with some of the rights that a maintenance needs. */
+/** Creates users that maintain nodes. Each user has some of the required permissions. */
 import { expect } from "vitest";
 import type { KubeClient, KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import type { Stage } from "./stage.ts";
@@ -24,7 +24,7 @@ export type Right = keyof typeof RIGHTS;
 
 let count = 0;
 
-/** Creates a maintainer with these additional rights. */
+/** Creates a user with these additional permissions. */
 export async function createUser(rights: readonly Right[], { sandbox }: Stage): Promise<KubeClient> {
   const { client } = sandbox;
   const name = `user-${++count}`;

@@ -1,4 +1,4 @@
-/** The kind RollingMaintenance in an API server: valid specs, permitted users, and deletions. */
+/** Tests RollingMaintenances in an API server: valid specs, permitted users, and deletions. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,7 @@
-/** Tests the shield's condition on VMIs of every shape. A failing condition would refuse every stop in the cluster. */
+/**
+ * Tests the shutdown shield's condition on VMIs with all combinations of fields. If the condition failed, KubeVirt
+ * would refuse every shutdown in the cluster.
+ */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { evaluateCondition } from "../../../infra/sandbox/index.ts";
@@ -24,7 +27,7 @@ interface Change {
   readonly status?: object;
 }
 
-/** Returns SHIELDED with some fields changed; undefined fields are absent. */
+/** Returns SHIELDED with changed fields. A field is removed if its new value is undefined. */
 function vmiWith(change: Change): object {
   const part = (key: keyof Change) =>
     Object.fromEntries(Object.entries({ ...SHIELDED[key], ...change[key] }).filter(([, value]) => value !== undefined));

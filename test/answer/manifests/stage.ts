@@ -1,4 +1,4 @@
-/** An API server with shipped manifests and without controllers. Answers are abbreviated. */
+/** Starts an API server with the shipped manifests and without controllers, and shortens its answers. */
 import * as z from "zod/mini";
 import {
   applyManifests,
@@ -21,7 +21,7 @@ const PATHS = {
 
 const Body = z.object({ message: z.optional(z.string()), spec: z.optional(z.unknown()) });
 
-/** Sends a request and returns the API server's answer; the message is empty unless the API server refuses. */
+/** Sends a request and returns the API server's answer. The message is empty unless the API server refuses. */
 export async function answerTo(request: RawRequest, client: KubeClient) {
   const { code, body } = await client.raw(request);
   const { message = "", spec } = Body.parse(body);
@@ -53,7 +53,7 @@ export async function startStage(kind: keyof typeof PATHS, files: readonly strin
     patch,
     remove: async (name: string, by = client) =>
       (await answerTo({ method: "DELETE", path: `${path}/${name}` }, by)).answer,
-    /** Returns a client with every right that the manifests do not restrict. */
+    /** Returns a client with every permission that the manifests do not restrict. */
     as: (user: string) => client.as(user, ["system:masters", "system:authenticated"]),
     /** Creates an object with this status. Resolves to the name of the object. */
     async created(spec: object, status?: object): Promise<string> {

@@ -1,4 +1,7 @@
-/** Tests which evictions and deletions an API server sends to Lifeboat, with the shipped webhook configurations. */
+/**
+ * Tests which evictions and deletions an API server sends to Lifeboat's webhooks, with the shipped webhook
+ * configurations.
+ */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -16,13 +19,13 @@ const Review = z.object({
 });
 
 /**
- * The reviewed requests and their endpoints. If a pod ends at once, the API server reviews its deletion twice.
+ * The reviewed requests and their endpoints. If a pod is removed at once, the API server sends the deletion to the
+ * webhook twice.
  */
 const asked = new Set<string>();
 let sandbox: Sandbox;
 let webhook: Server;
 
-/** Allows every request. */
 async function answerTo(incoming: IncomingMessage): Promise<string> {
   const { request, ...head } = Review.parse(await json(incoming));
   asked.add(`${request.operation} ${request.name} at ${incoming.url?.split("?")[0]}`);
@@ -48,7 +51,6 @@ async function stopWebhook(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // Without nodes, only the tests delete pods.
   sandbox = await startSandbox({ terminationSeconds: 0 });
   const site = { url: await startWebhook(), webhookToken: TOKEN, caPem: sandbox.caPem };
   await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard/guard.yaml"] });
@@ -58,7 +60,6 @@ beforeEach(() => asked.clear());
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Creates a pod. Resolves to its path. */
 async function createPod(namespace: string, name: string, labels?: Labels): Promise<string> {
   const spec = { containers: [{ name: "c", image: "example.com/c" }] };
   await sandbox.client.create(pods, { metadata: { namespace, name, ...(labels && { labels }) }, spec });
@@ -85,7 +86,10 @@ const SCHEDULER = "system:kube-scheduler";
 const LAUNCHER = { "kubevirt.io": "virt-launcher" };
 let created = 0;
 
-/** Deletes a new pod as the user. Says whether the API server called the guard. Fails on calls of another endpoint. */
+/**
+ * Deletes a new pod as the user. Returns true if the API server called the guard's webhook. Fails if the API server
+ * called another endpoint.
+ */
 async function isSent(user: string, labels: Labels, status?: object): Promise<boolean> {
   const name = `virt-launcher-${++created}`;
   const path = await createPod("default", name, labels);
@@ -124,7 +128,7 @@ describe("a deletion by the scheduler of a pod with the labels", () => {
     [{ "kubevirt.io": "hotplug-disk" },     true ],
     [{ "kubevirt.io": "virt-api" },         false],
     [{},                                    false],
-    // If the expression failed here, the API server would skip the webhook, or refuse the deletion.
+    // A CEL error would skip the webhook, or refuse the deletion.
     [undefined,                             false],
   ])("%j is reviewed: %s", async (labels, sent) => {
     expect(await isSent(SCHEDULER, labels)).toBe(sent);
@@ -133,7 +137,9 @@ describe("a deletion by the scheduler of a pod with the labels", () => {
 
 const ready = (status: string, reason?: string) => ({ type: "Ready", status, ...(reason && { reason }) });
 
-/** Upstream: pkg/kubelet/status/generate.go sets a reason, MarkPodsNotReady of pkg/controller/util/node sets none. */
+/**
+ * Upstream: pkg/kubelet/status/generate.go sets a reason. MarkPodsNotReady in pkg/controller/util/node sets no reason.
+ */
 describe("a deletion by the scheduler of a launcher pod", () => {
   const disrupted = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
   const tainted = { ...disrupted, reason: "DeletionByTaintManager" };

@@ -1,4 +1,7 @@
-/** Each name in the alerts and the dashboard exists: metrics, labels, their values, and a runbook for each alert. */
+/**
+ * Tests that every metric, label and label value in the alerts and the dashboard exists, and that each alert has a
+ * runbook.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "js-yaml";
@@ -30,7 +33,7 @@ const relayFamilies: readonly Family[] = [
   watchingMetric(new Map()),
   memoryMetric(),
 ].map(([family]) => family);
-/** Prometheus' own metric of each target. */
+/** Prometheus adds this metric for each target. */
 const UP: Family = { name: "up", type: "gauge", unit: "", help: "", labels: [] };
 const labelsOf = new Map<string, readonly string[]>(
   [...Object.values(FAMILIES), ...relayFamilies, UP].map(({ name, type, labels }) => [
@@ -38,7 +41,7 @@ const labelsOf = new Map<string, readonly string[]>(
     labels,
   ]),
 );
-/** Labels of targets, as the shipped ScrapeConfig and monitors add them. */
+/** Lists the labels that the shipped ScrapeConfig and monitors add to targets. */
 const TARGET_LABELS = ["cluster", "job"];
 const VALUES: Readonly<Record<string, string | readonly string[] | undefined>> = LABEL_VALUES;
 

@@ -1,4 +1,4 @@
-/** Forms that another page sends, valid forms, and the headers that isolate the page. */
+/** Tests forms that another site sends, valid forms, and the headers that isolate the page. */
 import { beforeAll, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { tokenOf } from "../../support/cluster/tokens.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
   await visitor.post("/signin", { token: tokenOf() });
 });
 
-/** security/strangers.test.ts tests that every path refuses a form without an origin. */
+/** security/strangers.test.ts tests this refusal for every other path. */
 const PATH = "/signin";
 const type = { "content-type": "application/x-www-form-urlencoded" };
 const evil = "https://evil.example";

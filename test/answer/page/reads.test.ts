@@ -1,4 +1,4 @@
-/** Pages cost a cluster few reads, and a failed read hides nothing else. */
+/** Tests that pages need few requests to a cluster, and that a failed read hides no other content. */
 import { expect, test } from "vitest";
 import { type Before, failing, FakeCluster } from "../../support/cluster.ts";
 import { NODE, vmi } from "../../support/fixtures.ts";
@@ -8,7 +8,7 @@ import { arriveAt, mainOf, words } from "./support/visitor.ts";
 
 const BLOCKED: Scene = { vms: [vmi()], evacuations: [of("web", { phase: "Blocked" })], cordoned: true };
 
-/** Returns the requests of each visit to the page, some seconds after the previous one. */
+/** Returns the requests of each visit to the page. Some seconds pass between two visits. */
 async function counting(scene: Scene, path: string) {
   const asked: string[] = [];
   const there = await arriveAt({ prod: clusterOf(scene) }, { before: (request) => void asked.push(request) });

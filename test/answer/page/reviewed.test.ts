@@ -1,4 +1,4 @@
-/** Users of the cluster who sign in with their own tokens: the API server knows their names and permissions. */
+/** Tests users who sign in with their own tokens. The API server knows their names and permissions. */
 import * as z from "zod/mini";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clusterRoles, core, type Resource, serviceAccounts } from "../../../infra/sandbox/index.ts";
@@ -15,7 +15,7 @@ const bindings: Resource = {
   namespaced: false,
 };
 
-/** Group, resource, verb. */
+/** Lists permissions. Each permission contains the group, the resource and the verb. */
 type Rights = readonly string[];
 const MAY_VIEW: Rights = [
   "lifeboat.dev evacuations list",
@@ -41,14 +41,14 @@ async function tokenOf(namespace: string, name: string, tweak: object = {}): Pro
   return TokenRequest.parse(await installed.sandbox.client.post(serviceAccounts, key, "token", { spec })).status.token;
 }
 
-/** Reverses the signature: another last character alone may encode the same bytes. */
+/** Reverses the signature. A change of only the last character could decode to the same bytes. */
 function withAnotherSignature(token: string): string {
   return token.replace(/[^.]+$/, (signature) => signature.split("").toReversed().join(""));
 }
 
 let accounts = 0;
 
-/** Creates a service account with these rights in the whole cluster. */
+/** Creates a service account with these cluster-wide permissions. */
 async function account(rights: Rights = []): Promise<string> {
   const { client } = installed.sandbox;
   const name = `visitor-${++accounts}`;

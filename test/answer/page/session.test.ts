@@ -1,4 +1,4 @@
-/** Tests that a cookie, signed with the tokens of clusters, grants access to these clusters and to nothing else. */
+/** Tests that a cookie grants access to the clusters whose tokens have signed the cookie, and to no other cluster. */
 import { describe, expect, test } from "vitest";
 import { findGrant, type Grant, isTooLong, signGrant, withGrant } from "../../../functions/page/session.ts";
 import type { ClusterEntry } from "../../../shared/settings/clusters.ts";

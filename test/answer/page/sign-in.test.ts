@@ -1,4 +1,4 @@
-/** Signing in with a token for the page, the next page, and the answers to strangers. */
+/** Tests the sign-in with a token for the page, the redirect after the sign-in, and the answers to strangers. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { tokenOf } from "../../support/cluster/tokens.ts";
@@ -146,7 +146,7 @@ test("typed text stays text in the page", async () => {
   expect(isEscaped((await fleet().get(`/signin?to=${encodeURIComponent(HOSTILE)}`)).text)).toBe(true);
 });
 
-/** A cookie as a browser would send it: names of 40 clusters, without a signature. */
+/** A cookie with the names of 40 clusters and without a valid signature. */
 const unsigned = () => Array.from({ length: 40 }, (_, i) => `${btoa(JSON.stringify([`c${i}`, "x", 9e9]))}.x`).join("~");
 
 describe("with clusters of the registry", () => {

@@ -1,6 +1,6 @@
 /**
- * Tests evictions in background (KEP-1397) of pods that are not VMs, over several cycles. Each cycle knows only the
- * cluster's state.
+ * Tests evictions in background (KEP-1397) of ordinary pods, over several cycles. A cycle keeps no memory besides the
+ * cluster's objects.
  */
 import { describe, expect, test } from "vitest";
 import { at } from "../../../support/fixtures.ts";

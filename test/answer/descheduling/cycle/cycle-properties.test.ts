@@ -1,6 +1,6 @@
 /**
- * Descheduling cycles run over one cluster, one after another and at the same time, while evacuations start and end and
- * time passes. The invariants always hold. Each run has the same cases; another seed finds new ones.
+ * Runs descheduling cycles on one cluster, in sequence and in parallel, while evacuations start and end. Checks that
+ * the invariants are never violated. Each run uses the same seed.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -52,12 +52,12 @@ function enabled<A>(plugin: Plugin<A>, args: A): EnabledPlugin {
 }
 
 const FULL = { thresholds: { cpu: 40, pods: 20 }, targetThresholds: { cpu: 50, pods: 30 } };
-/** Plugins with arguments that evict most pods of a small cluster. */
+/** These plugins evict most pods of a small cluster. */
 const REAL_PLUGINS: readonly EnabledPlugin[] = [
   enabled(lowNodeUtilization, utilizationArguments(FULL)),
   enabled(nodeTaints, { includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
   enabled(nodeAffinity, { nodeAffinityType: ["requiredDuringSchedulingIgnoredDuringExecution"] }),
-  // Nominates pods of any age.
+  // This plugin nominates pods of any age.
   enabled(podLifeTime, { maxPodLifeTimeSeconds: -1 }),
 ];
 
@@ -77,7 +77,6 @@ function expectWithin(l: DeschedulingLimits, fake: FakeCluster): void {
   for (const pod of found) expect(evacuationsOf(fake, pod.uid).filter(isActive).length).toBeLessThanOrEqual(1);
 }
 
-/** Confirms, finishes or cancels an evacuation. */
 function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeCluster): void {
   const pod = leaving(fake).find((one) => one.uid === uid);
   if (pod === undefined) return;
@@ -92,7 +91,7 @@ function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeC
   }
 }
 
-/** Waits, and ends withdrawn Evacuations as reconciles do. */
+/** Lets time pass, and ends withdrawn Evacuations. */
 function wait(seconds: number, fake: FakeCluster): void {
   for (const e of fake.evacuations.list(({ spec }) => spec.intent === "Withdrawn"))
     setStatus(fake, e.spec.pod?.uid ?? "", { phase: "Withdrawn" });

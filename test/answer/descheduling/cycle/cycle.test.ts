@@ -1,5 +1,5 @@
 /**
- * Tests which pods a descheduling cycle requests or skips, and how the cycle ends. A cycle requests a VM by an
+ * Tests which pods a descheduling cycle requests or skips, and how the cycle ends. For a VM, the cycle creates an
  * Evacuation.
  */
 import { describe, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { at, newborn, time, without } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, leaseOf, nth, put, results, setStatus } from "./cycles.ts";
 import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
-/** The steps of upstream's cache test: (evacuations in progress, pods evicted) after each step. */
+/** Follows the steps of upstream's cache test. Each step checks the evacuations in progress and the evicted pods. */
 test("cycles count evacuations that are requested, confirmed, cancelled and ended as upstream does", async () => {
   const p2 = vmPod("p2");
   const fake = clusterOf(vmPod("p1"), p2, plainPod("p3"), plainPod("p4"));
@@ -62,7 +62,6 @@ describe("a cycle does not request", () => {
     const limits = { evictionsTotal: 1 };
     const done = await cycle(fake, { order: ["vm", "other"], before, policy: { limits } });
     expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
-    // Descheduling is recorded as a requester, too.
     const requesters = ["lifeboat-descheduling: vms/Scripted"];
     expect(fake.evacuations.list()).toMatchObject([{ status: { requesters } }]);
   });

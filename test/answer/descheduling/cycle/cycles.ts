@@ -1,4 +1,4 @@
-/** One descheduling cycle over a fake cluster, with a record of its actions. */
+/** Runs one descheduling cycle on a fake cluster, and records its requests. */
 import type { CycleReport } from "../../../../shared/descheduling/cycle/cycle.ts";
 import { Lease, type LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
@@ -13,9 +13,9 @@ import { type Heard, policy, scripted, vmiOf } from "../../../support/descheduli
 import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 
 export interface Options {
-  /** The names of the pods that a plugin nominates. */
+  /** Names the pods that the scripted plugin nominates, in order. */
   readonly order: readonly string[];
-  /** Plugins that replace the scripted plugin. */
+  /** Replaces the scripted plugin. */
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
   readonly before?: Before;
@@ -24,7 +24,7 @@ export interface Options {
 
 export interface Done extends CycleReport {
   readonly heard: Heard;
-  /** The requests to the cluster, except reads. */
+  /** Records every request except reads. */
   readonly requests: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export function results({ nominations }: CycleReport): readonly string[] {
   return nominations.map(({ result }) => result);
 }
 
-/** Creates a cluster with two Ready nodes; launcher pods have their VMI. */
+/** Creates a cluster with two ready nodes. Each launcher pod gets a VMI. */
 export function clusterOf(...pods: readonly ScheduledPod[]): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node({ name: "node01" }), node({ name: "node02" }));
@@ -82,7 +82,7 @@ export function leaseOf(fake: FakeCluster): LeaseFacts {
   return found ? Lease.parse(found) : {};
 }
 
-/** Lets another cycle hold the Lease since `acquireTime`. */
+/** Creates a Lease that another cycle acquired at `acquireTime`. */
 export function holdLease(fake: FakeCluster, acquireTime: string, leaseDurationSeconds: number): void {
   const spec = { holderIdentity: "lifeboat", acquireTime, leaseDurationSeconds };
   fake.api.put("leases", { metadata: { ...LEASE, uid: "lease", resourceVersion: "1" }, spec });
@@ -92,18 +92,18 @@ export function evacuationsOf(fake: FakeCluster, uid: string): readonly Evacuati
   return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
 }
 
-/** Writes the status of the pod's Evacuation as reconciles do. */
+/** Sets the status of the pod's active Evacuation. */
 export function setStatus(fake: FakeCluster, uid: string, status: Partial<EvacuationFacts["status"]>): void {
   for (const e of evacuationsOf(fake, uid).filter(isActive))
     fake.evacuations.put({ ...e, status: { ...e.status, ...status } });
 }
 
-/** Returns the pods with a request that was not withdrawn. */
+/** Returns the unfinished pods that have an active Evacuation. */
 export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
   return podsOf(fake).filter((pod) => !isFinal(pod) && evacuationsOf(fake, pod.uid).some(isActive));
 }
 
-/** Runs `happens` before the nth request that matches `requests`. */
+/** Returns a function that calls `happens` before the nth request that matches `requests`. */
 export function nth(n: number, requests: RegExp, happens: Before): Before {
   let count = 0;
   return (request) => {

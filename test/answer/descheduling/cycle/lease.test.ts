@@ -1,4 +1,4 @@
-/** The Lease allows one cycle at a time, even if a cycle fails, and records when the next cycle is due. */
+/** Tests that the Lease allows one cycle at a time, and records when the next cycle is due. */
 import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";
@@ -15,7 +15,7 @@ test.each<[acquiredAt: string | undefined, interval: number, due: boolean]>([
   [time(-60),  60, true ],
   [time(-59),  60, false],
   [time(-999),  0, false],
-  // A clock that is ahead, and an invalid time.
+  // The clock of the Lease's writer is ahead, or the time is invalid.
   [time(30),   60, false],
   ["never",    60, true ],
 ])("after a cycle at %s with an interval of %s s, the next is due: %s", (acquiredAt, interval, due) => {
@@ -65,7 +65,7 @@ function dies(): never {
   throw new Death();
 }
 
-/** Lets no further request of the dead cycle reach the cluster. */
+/** Lets a cycle die. A dead cycle sends no more requests. */
 function dying(before: (request: string) => unknown) {
   let isDead = false;
   return (request: string) => {

@@ -1,4 +1,7 @@
-/** Requests of the descheduler: their form, the meaning of the answer, their records, and their expiry. */
+/**
+ * Tests the Evacuations and evictions that the descheduler requests: the fields, the answers, the records, and the
+ * expiry.
+ */
 import { expect, test } from "vitest";
 import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";
 import { failing, once } from "../../../support/cluster.ts";
@@ -90,6 +93,5 @@ test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: numb
   const done = await cycle(fake, { order: ["vm", "other"], policy: { limits: { evictionsTotal: 1 } } });
   expect(done.withdrawn.map(({ name }) => name)).toEqual(isWithdrawn ? ["vm-1"] : []);
   expect(evacuationsOf(fake, "pod-vm")[0]?.spec.intent).toBe(isWithdrawn ? "Withdrawn" : "Evacuate");
-  // The Evacuation counts until it has ended.
   expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
 });

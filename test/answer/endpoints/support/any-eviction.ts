@@ -1,4 +1,4 @@
-/** Clusters of every kind with an eviction of one pod, and an app that records writes. */
+/** Draws random clusters with an eviction of one pod, and opens an app that records writes. */
 import * as fc from "fast-check";
 import type { KubeVirtFacts } from "../../../../shared/kube/schemas/kubevirt.ts";
 import { budgetName } from "../../../../shared/budget/budget.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../../support/fixtures.ts";
 import { openApp } from "../../../support/app.ts";
 
-/** Draws the usual value seven times more often than each other value. */
+/** Draws `usual` seven times more often than each other value. */
 function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
 }
@@ -41,7 +41,10 @@ const anyVmi = fc.record({
   isThere: oneOf(true, false),
 });
 
-/** A marked VMI that can no longer migrate. Separate random values produce such a VMI too rarely. */
+/**
+ * A VMI that has an evacuationNodeName and can no longer migrate. Independent random values would rarely produce this
+ * combination.
+ */
 const stuckVmi = fc.constant({
   strategy: "LiveMigrateIfPossible",
   migratable: false,
@@ -86,7 +89,7 @@ export function kubeVirtOf(evictionStrategy: string | undefined): KubeVirtFacts 
   return { namespace: "kubevirt", featureGates: [], ...(evictionStrategy !== undefined && { evictionStrategy }) };
 }
 
-/** Creates a cluster. The evicted pod is the launcher or a hotplug pod of the VM. */
+/** Creates a cluster. The evicted pod is the launcher pod or a hotplug pod of the VM. */
 export function clusterOf(w: AnyWorld) {
   const fake = new FakeCluster();
   const isHotplug = w.pod.is === "hotplug";
@@ -123,14 +126,14 @@ const VERBS: Readonly<Record<string, string>> = {
   "update virtualmachineinstances/evacuate/cancel": "Unmark",
 };
 
-/** Records the changes of the cluster until the decision is logged. Events do not count. */
+/** Records the writes to the cluster until the decision is logged. Events are not recorded. */
 export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const app = openApp(fake, (request) => {
-    // The read before the creation of a budget stands for the creation, because no decision reads a budget.
+    // The read before this request is recorded instead, because no decision reads a budget.
     if (request === "create poddisruptionbudgets") return;
-    // The patch records the user's name, and an explanation has another user than the eviction.
+    // This patch contains the user's name, which differs between an explanation and an eviction.
     if (request === "patch evacuations/status") return;
     const isAction = request === "get poddisruptionbudgets" || !READ.test(request);
     if (isAction && !isRuled()) written.push(VERBS[request] ?? request);

@@ -1,9 +1,9 @@
-/** Many VMs of a fake cluster. */
+/** Creates many VMs in a fake cluster. */
 import type { PodFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { FakeCluster } from "../../../support/cluster.ts";
 import { NODE, owner, pod, vmi } from "../../../support/fixtures.ts";
 
-/** The VM runs on node01, in the returned pod. */
+/** Creates a VM that runs on node01. Returns its launcher pod. */
 export function putVm(fake: FakeCluster, name: string, tweak: Partial<VmiFacts> = {}): PodFacts {
   const [uid, podUid] = [`vmi-${name}`, `pod-${name}`];
   const launcher = pod({

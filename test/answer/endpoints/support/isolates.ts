@@ -1,6 +1,6 @@
 /**
- * Runs several instances (isolates) of the Worker against one fake cluster, while KubeVirt's controllers and users change
- * the cluster. fast-check interleaves the isolates, and kills them at any request.
+ * Runs several instances (isolates) of the Worker on one fake cluster, while KubeVirt's controllers and users change
+ * the cluster. fast-check interleaves the isolates, and may kill an isolate at any request.
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";
@@ -17,7 +17,7 @@ import { deletionOf, evictionOf } from "../../../support/reviews.ts";
 
 export const WEB = { namespace: "apps", name: "web" };
 
-/** A cluster in which KubeVirt's controller migrates, without budgets. */
+/** Creates a cluster in which KubeVirt's controller migrates VMs. Lifeboat creates no PodDisruptionBudgets. */
 export function withVm(tweak: Partial<VmiFacts> = {}): FakeCluster {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never", evacuation: { adoptSeconds: 3600, maxAttempts: 99 } });
@@ -56,7 +56,7 @@ export const byHand =
     const spec = { vmiName: "web", cause: "Operator", requestedBy: "jane", intent: "Evacuate" } as const;
     fake.createEvacuation({ namespace: "apps", name, spec });
   };
-/** Runs KubeVirt's controllers, one migration after another. The VMI shows a move later than its migration. */
+/** Runs KubeVirt's migrations in sequence. The VMI's status changes after the migration's status. */
 export const migrate =
   (...outcomes: readonly ("Succeeded" | "Failed")[]): Task =>
   async (_, fake, turn) => {
@@ -81,11 +81,11 @@ export const preempt: Task = async (app) => {
 
 interface Isolate {
   readonly task: Task;
-  /** The isolate is killed before the next request. */
+  /** The number of requests before the isolate is killed. */
   readonly requests: number;
 }
 
-/** Draws one to four isolates that may be killed, and adds an isolate for each task of `beside`. */
+/** Draws one to four isolates that may be killed. Adds one isolate for each task of `beside`. */
 export function some(task: fc.Arbitrary<Task>, ...beside: readonly Task[]): fc.Arbitrary<readonly Isolate[]> {
   const requests = fc.option(fc.nat(12), { nil: Infinity });
   const mortal = fc.array(fc.record({ task, requests }), { minLength: 1, maxLength: 4 });
@@ -106,7 +106,10 @@ export async function run({ task, requests }: Isolate, fake: FakeCluster, before
   expect(defects()).toEqual([]);
 }
 
-/** Collects states that must never occur: a mark for a node that the VM has left, or an end that changes. */
+/**
+ * Records states that must never occur: an evacuationNodeName that differs from the VM's node, or an Evacuation whose
+ * final phase changes.
+ */
 function watch(fake: FakeCluster): () => readonly string[] {
   const ends = new Map<string, string | undefined>();
   const wrong: string[] = [];
@@ -141,7 +144,7 @@ export async function always(
   await fc.assert(property, { seed: 20_261_122, numRuns: 150 });
 }
 
-/** Runs full scans until none has work left. */
+/** Runs full scans until a scan changes nothing. */
 export async function settle(fake: FakeCluster): Promise<void> {
   const written = () => JSON.stringify([all(fake), fake.vmis.list(), fake.migrations.list()]);
   for (let i = 0; i < 10; i++) {

@@ -1,4 +1,4 @@
-/** Simulates an API server that Lifeboat must not trust, behind `fetch`. */
+/** Simulates, behind `fetch`, an API server that Lifeboat must not trust. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as fc from "fast-check";
 import { cluster } from "../../../support/generators/clusters.ts";
@@ -14,36 +14,39 @@ export const SERVER = "https://api.prod.example.com";
 /** The address of a Workers VPC binding. */
 export const BOUND_SERVER = "https://kubernetes.default.svc";
 
-/** The request to Lifeboat that causes the current work, including the work after its answer. */
+/** The index of the request to Lifeboat that caused the current work. The work may continue after the answer. */
 export const origin = new AsyncLocalStorage<number>();
 
-/** Events, and reviews of tokens and permissions, which are sent by POST. */
+/** Matches POST requests that change nothing: reviews of tokens and permissions. Also matches Events. */
 const NO_CHANGE = /^\/apis\/(?:authorization|authentication)\.k8s\.io\/|\/events$/;
 
 export interface Asked {
   readonly origin: number | undefined;
   readonly request: string;
-  /** Changes the cluster. Events do not count. */
+  /** True if the request changes the cluster. Events are ignored. */
   readonly write: boolean;
 }
 
 export const hostility = fc.record({
   cluster,
   behaviour,
-  /** The delay of every answer. A slow cluster shortens a run: Lifeboat sends fewer requests until a deadline ends its work. */
+  /**
+   * The delay of every answer. A slow cluster shortens the test, because Lifeboat sends fewer requests before its
+   * deadline.
+   */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
-  /** Every nth text of the cluster's objects ends with markup. */
+  /** Adds markup to every nth text in the cluster's objects. */
   markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;
 
-/** `never`: the result of a request that gets no answer. Without `never`, the deadline ends the request. */
+/** `never` simulates a request that gets no answer. Without `never`, such a request ends at its deadline. */
 export interface HostileClock extends Pick<VirtualClock, "sleep"> {
   readonly never?: () => Promise<never>;
 }
 
 const JANE = { authenticated: true, audiences: ["lifeboat"], user: { username: "jane" } };
-/** Evictions are refused, and everybody has every permission. */
+/** The simulated cluster refuses evictions, and grants everybody every permission. */
 const PARTIES: Parties = {
   review: ({ resource, subresource }) => {
     if (resource === "version") return { code: 200, body: { major: "1", minor: "35" } };
@@ -55,7 +58,6 @@ const PARTIES: Parties = {
 
 export class HostileCluster {
   readonly asked: Asked[] = [];
-  /** Faults in Lifeboat's requests to the cluster. */
   readonly problems: string[] = [];
   readonly #api = new FakeApi(PARTIES);
   readonly #hostility: Hostility;
@@ -109,7 +111,10 @@ export class HostileCluster {
     await Promise.race([aborted, ...(ending === undefined ? [] : [ending])]);
   }
 
-  /** Checks that no text from annotations or bodies makes a request leave its collection or act as another user. */
+  /**
+   * Checks that no text from an annotation or a body sends a request to another collection or impersonates another
+   * user.
+   */
   #check(address: string, url: URL, init: RequestInit): void {
     const headers = new Headers(init.headers);
     const path = address.slice(url.origin.length).split("?")[0];
@@ -126,11 +131,11 @@ export class HostileCluster {
 }
 
 // prettier-ignore
-/** Fields that route a request or identify an object; an answer with other values is invalid. */
+/** These fields are not changed, because Lifeboat needs them to read the answer. */
 const KEPT = new Set(["kind", "apiVersion", "continue", "resourceVersion", "namespace", "creationTimestamp", "manager"]);
 const MARKUP = "<img src=x onerror=alert(1)>";
 
-/** Returns a JSON replacer that adds markup, and fields that Lifeboat does not read. */
+/** Returns a JSON replacer that adds markup, and adds fields that Lifeboat does not read. */
 function hostile(markupIn: number) {
   let count = 0;
   return (key: string, value: Json): Json => {

@@ -1,9 +1,12 @@
-/** Serves a hostile cluster over HTTP on loopback. A test can replace the cluster at any time. */
+/** Serves a hostile cluster over HTTP on the loopback interface. A test can replace the cluster at any time. */
 import { setTimeout } from "node:timers/promises";
 import { startHttpServer, type StubServer } from "../../../support/stub-server.ts";
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
 
-/** Shortens delays, because the real clock runs. A slow answer takes 20 ms, and a missing answer hangs up at once. */
+/**
+ * Replaces the delays by short delays, because this test uses the real clock. The connection is closed instead of a
+ * missing answer.
+ */
 const SLOW_MS = 20;
 export const quickly: HostileClock = {
   sleep: (ms) => (ms < 1000 ? Promise.resolve() : setTimeout(SLOW_MS)),

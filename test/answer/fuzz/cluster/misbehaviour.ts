@@ -1,4 +1,4 @@
-/** Ways in which a server is not a correct API server. */
+/** Lists the ways in which a server differs from a correct API server. */
 import * as fc from "fast-check";
 import { bending, mutatedText } from "../../../support/generators/json.ts";
 import { type Json } from "../../../support/json.ts";
@@ -14,11 +14,10 @@ export interface Reply {
 
 export type Outcome =
   | { readonly kind: "Reply"; readonly reply: Reply }
-  /** The connection breaks, before the answer or within it. */
+  /** The connection breaks before the answer, or in the middle of the answer if `within` is set. */
   | { readonly kind: "Broken"; readonly within: boolean }
   | { readonly kind: "Slow"; readonly seconds: number };
 
-/** Turns a good answer into another outcome. */
 export type Misbehave = (good: ApiReply) => Outcome;
 
 // prettier-ignore
@@ -40,7 +39,7 @@ const html = fc.constantFrom(200, 403, 404, 409, 502).map((code) => instead(code
 const moved = fc.constantFrom(301, 302, 307).map((code) => instead(code, UPSTREAM, { location: "/elsewhere" }));
 const broken = fc.boolean().map((within) => (): Outcome => ({ kind: "Broken", within }));
 const slow = fc.constantFrom(1, 6, 40, Infinity).map((seconds) => (): Outcome => ({ kind: "Slow", seconds }));
-/** Lists with items of another kind. Some lists always announce a further page. */
+/** Returns lists with items of another kind. Some lists always announce a further page. */
 const strange = fc
   .tuple(fc.constantFrom(0, 3, 300), fc.constantFrom({}, {}, {}, { continue: "more" }))
   .map(([n, metadata]) => {
@@ -65,7 +64,7 @@ export const misbehave: fc.Arbitrary<Misbehave> = fc.oneof(
   garbled,
 );
 
-/** A sequence of answers that repeats, with one bad answer. */
+/** A repeating sequence of answers. Most answers are good. */
 export const behaviour: fc.Arbitrary<readonly (Misbehave | undefined)[]> = fc.oneof(
   fc.constant([]),
   fc.constant([]),

@@ -1,17 +1,20 @@
-/** Addresses of requests: the endpoints, and similar paths. */
+/** Draws the addresses of requests: the endpoints, and similar paths. */
 import * as fc from "fast-check";
 import { oddString } from "../../../support/generators/json.ts";
 import { usually } from "../../../support/generators/often.ts";
 import { SECRETS } from "../canaries.ts";
 
-/** `prod` exists; `vpc` is behind a binding, `kv` in the registry; all other clusters have invalid entries. */
+/**
+ * `prod` is an ordinary cluster, `vpc` has a binding, and `kv` has an entry in the registry. The clusters in
+ * `BAD_CLUSTERS` have no valid entry.
+ */
 const CLUSTERS = ["prod", "prod", "prod", "prod", "vpc", "kv"];
 const BAD_CLUSTERS = ["bad", "unbound", "badkv", "nowhere", "constructor", "__proto__"];
 
 // prettier-ignore
 const TIMEOUTS = ["10s", "10s", "5s", "30s", "1m0s", "0s", "-1s", "9999999h", "1µs", "10", "", "NaN", "%", "10s&timeout=1s"];
 
-/** Percent-encoding cannot express half a character. */
+/** Removes lone surrogates, because percent-encoding cannot express them. */
 const oddSegment = oddString.map((text) => encodeURIComponent(text.toWellFormed()));
 
 export const clusterName = usually(
@@ -55,6 +58,6 @@ export const pathMutation = fc
   .map((mutation) => (path: string) => {
     const [before = "", ...query] = path.split("?");
     const changed = mutation(before);
-    // A request line without a slash is not HTTP.
+    // An HTTP request line must start with a slash.
     return [changed.startsWith("/") ? changed : `/${changed}`, ...query].join("?");
   });

@@ -1,4 +1,4 @@
-/** Credentials of callers: a right or wrong bearer, another caller's bearer, several bearers, and signatures of deliveries. */
+/** Draws the credentials of callers: right, wrong or repeated bearer tokens, another caller's token, and signatures. */
 import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { oddString } from "../../../support/generators/json.ts";
@@ -26,7 +26,7 @@ function oddAuthorizations(token: string): readonly (readonly string[])[] {
 
 const oddBearer = oddString.map((word) => [`Bearer ${word}`]);
 
-/** Returns a caller's credentials. People without a token of their own use the webhook's. */
+/** Returns a caller's credentials. Without a separate token for people, the webhook's token is used. */
 export function authorization(caller: Caller): fc.Arbitrary<readonly Header[]> {
   const token = caller === "webhook" ? often(webhookToken, operatorToken) : often(operatorToken, webhookToken);
   const right = token.map((one) => [`Bearer ${one}`]);
@@ -51,7 +51,7 @@ export function contentType(usual: string): fc.Arbitrary<readonly Header[]> {
   );
 }
 
-/** `v1,<base64>` of Standard Webhooks. */
+/** Returns a signature of Standard Webhooks: `v1,<base64>`. */
 export function signatureOf(body: string, id: string, timestamp: string, secret: string): string {
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
@@ -73,7 +73,7 @@ const ODD_SIGNATURES: readonly ((right: string) => string)[] = [
 ];
 const ODD_TIMES = ["0", "-1", "NaN", "1e9", "0x5f5e100", "", "9999999999999", "2026-11-20T12:00:00Z", "1.5", "٣"];
 
-/** Signs a delivery at the time of sending. With the real clock, some seconds pass until Lifeboat receives the delivery. */
+/** Signs a delivery at the time of sending. With the real clock, Lifeboat receives the delivery some seconds later. */
 export const signing = fc
   .record({
     at: usually(
@@ -87,7 +87,7 @@ export const signing = fc
       fc.constant((right: string) => right),
       fc.constantFrom(...ODD_SIGNATURES),
     ),
-    /** Headers that are lost, or doubled. */
+    /** Removes or repeats headers. */
     without: often<number | undefined>(undefined, 0, 1, 2),
     twice: often<number | undefined>(undefined, 0, 1, 2),
   })

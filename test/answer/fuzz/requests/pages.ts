@@ -1,4 +1,4 @@
-/** Requests of a visitor of the page, signed in or not, from the page or from another site. */
+/** Draws requests to the page by a visitor who is signed in or not. Other sites send some of these requests. */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../../../functions/page/session.ts";
 import { tokenOf } from "../../../support/cluster/tokens.ts";

@@ -1,11 +1,11 @@
-/** A raw request before it is sent. */
+/** Describes a raw request before it is sent. */
 import { type Json, parsedJson } from "../../../support/json.ts";
 
 export type Header = readonly [name: string, value: string];
 
 export interface FuzzedRequest {
   readonly method: string;
-  /** The path with the query. */
+  /** The path, with the query. */
   readonly path: string;
   readonly headers: readonly Header[];
   readonly body?: string | Uint8Array<ArrayBuffer>;
@@ -30,12 +30,14 @@ export function headersOf({ headers }: FuzzedRequest): Headers {
   return sent;
 }
 
-/** Returns the path of the URL. Dots are resolved, and escapes stay. */
+/** Returns the path of the URL. Dot segments are resolved, and percent-encoding is kept. */
 export function pathOf({ path }: FuzzedRequest): string {
   return new URL(`${ORIGIN}${path}`).pathname;
 }
 
-/** Returns the path as the router sees it. An encoded slash and escapes that are not text stay; all other escapes are decoded. */
+/**
+ * Returns the path as the router sees it. The function decodes percent-encoded text, except slashes and invalid UTF-8.
+ */
 export function decoded(path: string): string {
   return path.replaceAll(/(?:%[\da-f]{2})+/gi, (escapes) => {
     try {
@@ -54,14 +56,14 @@ export function platformRequest(request: FuzzedRequest): Request {
 
 const LONGEST_SHOWN = 4000;
 
-/** Returns the request as text, for a person who sends it again. */
+/** Returns the request as text, so that a person can repeat the request. */
 export function shown({ method, path, headers, body }: FuzzedRequest): string {
   const text = typeof body === "string" ? body : body && `base64:${Buffer.from(body).toString("base64")}`;
   const lines = [`${method} ${path}`, ...headers.map((header) => header.join(": ")), "", text ?? ""];
   return lines.map((line) => line.slice(0, LONGEST_SHOWN)).join("\n");
 }
 
-/** Returns the body as it arrives, without half characters and byte order marks. */
+/** Returns the body as the server receives it, without lone surrogates and byte order marks. */
 export function textOf(request: FuzzedRequest): string {
   const { body } = request;
   if (!hasBody(request) || body === undefined) return "";

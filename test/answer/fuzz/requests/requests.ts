@@ -1,4 +1,4 @@
-/** Requests to every endpoint, as real parties send them, with mutations in every part. */
+/** Draws requests to every endpoint, as real clients send them, and changes any part of each request. */
 import * as fc from "fast-check";
 import { BATCH_CONTENT_TYPE } from "../../../../shared/events/cloud-event.ts";
 import { NODE, NOW, time } from "../../../support/fixtures.ts";
@@ -16,11 +16,11 @@ import { authorization, type Caller, contentType, signing } from "./credentials.
 import { pageRequest } from "./pages.ts";
 import type { FuzzedRequest, Header } from "./request.ts";
 
-/** Builds the request at the time of the sender's clock. */
+/** Builds a request. `now` is the time of the sender's clock. */
 export type Make = (now: Date) => FuzzedRequest;
 type Body = FuzzedRequest["body"] & {};
 
-/** A body as text that may be broken; sometimes as bytes, some of which are not UTF-8. */
+/** Draws a body that may be invalid JSON. Some bodies are bytes, and some of these are not UTF-8. */
 function bodyOf(value: fc.Arbitrary<Json>): fc.Arbitrary<string> {
   const text = mutated(value, [0, 0, 1, 1, 2, 4, 12]).map((json) => JSON.stringify(json));
   return usually(text, mutatedText(text));
@@ -79,7 +79,6 @@ const batch = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** Draws a header with a wrong content length, in a few cases. */
 const oddLength = usually(
   fc.constant<readonly Header[]>([]),
   fc.constantFrom("0", "99999999999", "-1", "NaN").map((length): readonly Header[] => [["content-length", length]]),
@@ -113,7 +112,7 @@ const delivery: fc.Arbitrary<Make> = fc
     cluster: addresses.clusterName,
     text: bodyOf(batch),
     signing,
-    /** A body that differs from the signed body. */
+    /** The signature belongs to another body. */
     instead: usually(fc.constant(undefined), mutatedText(fc.constant("[]")), 12),
     bytes,
     type: contentType(BATCH_CONTENT_TYPE),

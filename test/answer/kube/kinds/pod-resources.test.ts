@@ -1,4 +1,4 @@
-/** A pod's total requests, its QoS class, and quantities as numbers. */
+/** Tests the total requests of a pod, its QoS class, and the parsing of quantities. */
 import { describe, expect, test } from "vitest";
 import { type PodResources, qosClassOf, requestsOf } from "../../../../shared/kube/schemas/pod-requirements.ts";
 import { milliQuantity } from "../../../../shared/kube/schemas/fields.ts";

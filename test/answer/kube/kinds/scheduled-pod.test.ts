@@ -1,4 +1,4 @@
-/** Pods as descheduling reads them: each field, and fields that pods share. */
+/** Tests how descheduling parses pods: each field, and fields that several pods share. */
 import { expect, test } from "vitest";
 import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";

@@ -1,4 +1,4 @@
-/** A cluster with evacuations and maintenance, for pages to show. */
+/** Creates a cluster with evacuations and maintenance for the pages. */
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../../shared/kube/evacuation.ts";
 import { FakeCluster } from "../../../support/cluster.ts";
@@ -12,14 +12,13 @@ export interface Scene {
   readonly evacuations?: readonly EvacuationFacts[];
   readonly migrations?: readonly MigrationFacts[];
   readonly cordoned?: boolean;
-  /** Changes of node01. By default, node01 and node02 are ready. */
+  /** Changes fields of node01. By default, node01 and node02 are ready. */
   readonly its?: Partial<NodeFacts>;
-  /** The NodeEvacuation `kernel`. Absent fields have the defaults of the kind's definition. */
+  /** The NodeEvacuation `kernel`. Absent fields have the defaults of the CustomResourceDefinition. */
   readonly nodeEvacuation?: Maintained;
-  /** The RollingMaintenance `weekend`. */
   readonly rolling?: Pick<Maintained, "spec" | "status">;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
-  /** Conditions of the LifeboatConfiguration that differ from the good conditions. */
+  /** Conditions of the LifeboatConfiguration that are not as in a healthy cluster. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
 }
 
@@ -31,7 +30,6 @@ interface Maintained {
   readonly status?: object;
 }
 
-/** The status of a NodeEvacuation in progress. */
 export const UNDER_WAY = {
   phase: "Evacuating",
   startTime: time(-300),
@@ -50,7 +48,7 @@ export function nodeEvacuation({ isPart, spec, virtualMachines, status = {} }: M
   return object({ metadata, spec: { ...its, virtualMachines: { ...vms, ...virtualMachines } }, status });
 }
 
-/** The status of a RollingMaintenance: one node is done, and another node is blocked. */
+/** The status of a RollingMaintenance in which one node is done and another node is blocked. */
 export const WEEKEND = {
   status: {
     phase: "Running",
@@ -84,7 +82,7 @@ function rollingMaintenance({ spec, status = {} }: Maintained): JsonObject {
   return object({ metadata, spec: { nodes: { names: [NODE, "node02"] }, ...spec }, status });
 }
 
-/** A pod without requests: the nodes of a fake cluster have room for pods, and no CPU or memory. */
+/** A pod without requests. The nodes of a fake cluster have no allocatable CPU and memory. */
 export const ASKS_NOTHING = { requests: {} };
 
 export function clusterOf(scene: Scene): FakeCluster {
@@ -117,7 +115,7 @@ function runningMigration({ name }: VmiFacts): MigrationFacts {
 
 const about = (vmiName: string) => ({ virtualMachineInstanceUID: `vmi-${vmiName}`, podUID: `pod-${vmiName}` });
 
-/** An active Evacuation of the VM of that name. */
+/** Returns an active Evacuation of the VM. */
 export function of(vmiName: string, status: Partial<EvacuationFacts["status"]> = {}, more: object = {}) {
   const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
   const its = { ...about(vmiName), ...status };

@@ -1,4 +1,4 @@
-/** A visitor without a browser: sends forms as a browser does, keeps the cookie. */
+/** Simulates a visitor: sends forms as a browser does, and keeps the cookie. */
 import type { Platform } from "../../../../functions/env.ts";
 import { COOKIE, signGrant } from "../../../../functions/page/session.ts";
 import { type Answer, type App, entry, openApp, type TestEnv } from "../../../support/app.ts";
@@ -7,7 +7,7 @@ import { NOW } from "../../../support/fixtures.ts";
 
 export const ORIGIN = "https://lifeboat.example";
 
-/** Headers that browsers send with a form of the page itself. */
+/** The headers that browsers send with a form of the page itself. */
 export const OWN_FORM = {
   "content-type": "application/x-www-form-urlencoded",
   origin: ORIGIN,
@@ -58,7 +58,6 @@ interface SignedIn {
   readonly before?: Before;
 }
 
-/** Signs a visitor in to fake clusters. */
 export async function arriveAt(
   clusters: Readonly<Record<string, FakeCluster>>,
   { before }: SignedIn = {},
@@ -80,12 +79,11 @@ export async function arriveAt(
   return there;
 }
 
-/** Returns the content of a page's `main`. */
 export function mainOf({ text }: PageAnswer): string {
   return /<main.*<\/main>/s.exec(text)?.[0] ?? "";
 }
 
-/** Returns the text without markup, with single spaces. */
+/** Returns the text without markup. Replaces repeated spaces with one space. */
 export function words(main: string): string {
   return main
     .replaceAll(/<[^>]*>/g, " ")
@@ -98,10 +96,10 @@ export function words(main: string): string {
     .trim();
 }
 
-/** Text that a tenant may put into a name or a message. */
+/** A tenant may put this text into a name or a message. */
 export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
 
-/** Says whether a page shows `HOSTILE` as text, without markup and without control characters. */
+/** Returns true if a page shows `HOSTILE` as text, without markup and control characters. */
 export function isEscaped(main: string): boolean {
   const isMarkup = ["<script>alert", "<img src=x", `"'>`].some((markup) => main.includes(markup));
   return !isMarkup && !["\u202e", "\u0007", "\u0000"].some((unseen) => main.includes(unseen));
