@@ -1,6 +1,6 @@
 /**
- * Limits the requests to the API server for each kind of work, by verb and resource. A Worker watches nothing. Lifeboat
- * in the cluster watches pods, nodes, VMIs, migrations, budgets and Evacuations.
+ * Limits the number of requests to the API server for each kind of work, by verb and resource. A Worker watches
+ * nothing. The server in the cluster watches pods, nodes, VMIs, migrations, PodDisruptionBudgets and Evacuations.
  */
 import { expect, test } from "vitest";
 import { costOf, FORMS, type Form, WAYS } from "./ways.ts";

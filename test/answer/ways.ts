@@ -1,5 +1,6 @@
 /**
- * The kinds of work whose requests requests.test.ts counts. Each way prepares a cluster, and does one piece of work.
+ * Lists the kinds of work whose requests requests.test.ts counts. Each entry prepares a cluster, and does one piece of
+ * work.
  */
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { tickTime } from "../../infra/lab/stage/tick-times.ts";
@@ -14,20 +15,20 @@ import { created, kubevirt, type Vm } from "../support/maintenance/kernel.ts";
 import { deletionOf, evictionOf } from "../support/reviews.ts";
 import { storesOf } from "../support/stores.ts";
 
-/** A Worker watches nothing. */
 export const FORMS = ["Worker", "in the cluster"] as const;
 export type Form = (typeof FORMS)[number];
 
 export interface Way {
   readonly fake: FakeCluster;
-  /** Steps before the counted step, in order. */
+  /** The steps before the counted step, in order. */
   readonly before?: readonly Step[];
   readonly takes: Step;
 }
 type Step = (app: App, fake: FakeCluster) => Promise<unknown>;
 
 /**
- * Counts the requests of a way by verb and resource. Omits requests for settings, which are cached for half a minute.
+ * Returns the number of requests, by verb and resource. Requests for settings are omitted, because Lifeboat caches the
+ * settings for half a minute.
  */
 export async function costOf({ fake, before = [], takes }: Way, form: Form): Promise<Readonly<Record<string, number>>> {
   const stores = storesOf(fake, () => undefined);
@@ -63,7 +64,7 @@ const WEB = { namespace: "apps", name: "web" };
 const OF_WEB = report({ kind: "VirtualMachineInstance", ...WEB });
 const OF_NODE = report({ kind: "Node", name: NODE });
 
-/** VM `web` on node01, and another node. */
+/** Creates VM `web` on node01, and another node. */
 function oneVm(configuration: object = {}): FakeCluster {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never", ...configuration });
@@ -73,7 +74,7 @@ function oneVm(configuration: object = {}): FakeCluster {
   return fake;
 }
 
-/** The same VM during KubeVirt's migration. */
+/** Creates the same VM during a migration by KubeVirt. */
 function moving(): FakeCluster {
   const fake = oneVm();
   fake.vmis.put(marked({ isMigrating: true }));

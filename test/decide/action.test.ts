@@ -1,4 +1,4 @@
-/** Tests which actions may fail without ending their chain of actions. */
+/** Tests which actions may fail without stopping the following actions. */
 import { expect, test } from "vitest";
 import { type Action, isOptional, recordEvent } from "../../shared/kube/action.ts";
 import { vmi } from "../support/fixtures.ts";

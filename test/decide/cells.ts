@@ -1,10 +1,9 @@
-/** Types tables by strategy and mobility. A table with a missing cell does not compile. */
+/** Defines the type of tables by strategy and mobility. A table with a missing cell does not compile. */
 import { type Mobility } from "../../shared/eviction/table.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/settings/strategy.ts";
 
 export type Cells<C> = Readonly<Record<EvictionStrategy, Readonly<Record<Mobility, C>>>>;
 
-/** Returns a row for each cell. */
 export function cellsOf<C>(table: Cells<C>) {
   return EVICTION_STRATEGIES.flatMap((strategy) => [
     [strategy, "migratable", table[strategy].migratable] as const,

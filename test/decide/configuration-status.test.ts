@@ -1,4 +1,4 @@
-/** The conditions of the LifeboatConfiguration. */
+/** Tests the conditions of the LifeboatConfiguration. */
 import { expect, test } from "vitest";
 import {
   type ConfigurationFindings,
@@ -95,8 +95,8 @@ test("after an eviction was answered without facts, ReviewsDecided is False for 
   expect(bad.conditions.at(-1)?.message).toBe(
     "Lifeboat answered an eviction although it could not read what it needed: 403 Forbidden",
   );
-  // Lifeboat does not write the condition again within a minute. Later, the condition has the time of the last eviction
-  // without facts.
+  // Lifeboat writes this condition at most once a minute. The condition has the time of the last eviction that Lifeboat
+  // could not decide.
   expect(undecided(bad, 59)).toBe(bad);
   const again = undecided(bad, 300);
   expect(reported({}, bad, at(599))).toBeUndefined();

@@ -1,8 +1,11 @@
-/** CONFORMANCE.md: every demand of the five proposals has an existing test, an existing heading, or a reason. */
+/**
+ * Tests CONFORMANCE.md. Every requirement of the five proposals needs an existing test, an existing heading, or a
+ * reason.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** The number of demands of each proposal, by the letter of the demands' IDs. */
+/** The number of requirements of each proposal. A requirement's ID starts with the letter of its proposal. */
 const DEMANDS = { E: 23, N: 17, D: 12, V: 17, K: 25 } as const;
 const MOST_REASONS = 20;
 const STATES: readonly string[] = ["done", "differently", "in part", "not done"];
@@ -22,17 +25,17 @@ const ROWS = TEXT.split("\n").flatMap((line) => {
 
 const TEST = /^\[(.+)\]\((.+\.test\.ts)\): `(.+)`$/;
 const HEADING = /^\[.+\]\((.+\.md)#(.+)\)$/;
-/** A reason is a sentence. `Out of date` also names the version that made the demand obsolete. */
+/** A reason is a sentence. `Out of date` also contains the version that made the requirement obsolete. */
 const REASON = /^(?:Not done: .{40,}|Out of date: .*\d\.\d+.*)\.$/;
 
-/** Finds a title where a test, a group of tests or a row of a table starts. */
+/** Returns true if the file has a test, a group of tests or a table row with this title. */
 function hasTitle(file: string, title: string): boolean {
   const literal = title.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
   const begins = String.raw`(?:(?:test|describe)(?:\.\w+)*\(|\)\(|\[)\s*`;
   return new RegExp(`${begins}(["'\`])${literal}\\1`).test(read(file));
 }
 
-/** Returns the anchors that GitHub gives to a document's headings. */
+/** Returns the anchors that GitHub generates for a document's headings. */
 function slugsOf(file: string): readonly string[] {
   const headings = [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
   return headings.map((heading) =>
@@ -43,7 +46,7 @@ function slugsOf(file: string): readonly string[] {
   );
 }
 
-/** Returns the problem of a text of evidence, or undefined if the evidence is valid. */
+/** Returns the problem of an evidence, or undefined if the evidence is valid. */
 function problemOf(evidence: string): string | undefined {
   const test = TEST.exec(evidence);
   if (test !== null) return isTest(test) ? undefined : `no such test: ${evidence}`;
@@ -73,7 +76,7 @@ test.each(ROWS)("$id ($asks) has evidence that exists", ({ asks, state, text, sh
   expect(STATES).toContain(state);
   expect(shownBy.split("<br>").map(problemOf)).toEqual(shownBy.split("<br>").map(() => undefined));
   expect(REASON.test(shownBy)).toBe(state === "not done");
-  // A demand that is not met literally has an explanation.
+  // If Lifeboat does not implement a requirement literally, the row needs an explanation.
   if (state === "differently" || state === "in part") expect(text).toMatch(/.{15,}\.$/);
 });
 

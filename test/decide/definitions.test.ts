@@ -1,4 +1,4 @@
-/** Each of Lifeboat's kinds is the same in its CustomResourceDefinition and in the code. */
+/** Tests that the CustomResourceDefinitions of Lifeboat's kinds match the code. */
 import { describe, expect, test } from "vitest";
 import { END_PHASES, EVACUATION_BOUNDS, type EvacuationFacts } from "../../shared/kube/evacuation.ts";
 import {
@@ -30,20 +30,20 @@ interface Kind {
   readonly file: string;
   readonly plural: Resource;
   readonly code: Fields;
-  /** Fields that the code does not read, with the reason. */
+  /** Fields that the code does not read, with the reason for each field. */
   readonly unread: Readonly<Record<string, string>>;
-  /** Allowed values of fields that the code reads as any text. */
+  /** The allowed values of fields that the code reads as strings. */
   readonly words: Readonly<Record<string, readonly string[]>>;
-  /** Lists of values in the validation rules of the CRD. */
+  /** Lists of values in the validation rules of the CustomResourceDefinition. */
   readonly lists: readonly (readonly string[])[];
-  /** Limits that the code keeps when it writes these fields. */
+  /** The limits that the code respects when it writes these fields. */
   readonly written: Readonly<Record<string, number>>;
-  /** Names the columns of `kubectl get`. `kubectl get -o wide` adds the columns in `wide`. */
+  /** The columns of `kubectl get`. `kubectl get -o wide` adds the columns in `wide`. */
   readonly columns: { readonly narrow: string; readonly wide: string };
   readonly shortNames: readonly string[];
 }
 
-/** The API server accepts three values for the status of a condition. The code reads only two values. */
+/** The API server accepts three values for the status of a condition. The code reads only two of these values. */
 const STATUSES = { "status.conditions[].status": ["True", "False", "Unknown"] };
 const VERDICTS = { WillBlock: 0, NoRoom: 0, Unknown: 0, WillSucceedWithShutdowns: 0, WillSucceed: 0 } satisfies Record<
   NodeVerdict,
@@ -181,12 +181,13 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
 });
 
 /**
- * Matches fields whose bounds come from Kubernetes, from KubeVirt, from Lifeboat's short texts, or from administrators.
+ * Matches fields with a limit that Kubernetes, KubeVirt or an administrator sets, or fields with short texts of
+ * Lifeboat.
  */
 const OTHER_BOUNDS =
   /(name|namespace|nodeName|nodeEvacuation|nodes\.names(\[\])?|matchLabels\{\}|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;
 
-/** Returns the outer paths of a path: `spec` and `spec.guard` for `spec.guard.requesters`. */
+/** Returns the parents of a path. For `spec.guard.requesters`, these are `spec` and `spec.guard`. */
 function outerOf(path: string): readonly string[] {
   const names = path.split(".");
   return names.slice(1).map((_, at) => names.slice(0, at + 1).join("."));
@@ -199,7 +200,9 @@ type Paths<T> = T extends readonly (infer Item)[]
     : never;
 type None<P extends never> = P;
 
-/** Does not compile if the facts have a field that no schema reads. The compiler's error names the field. */
+/**
+ * Does not compile if the facts have a field that no schema reads. The compiler's error contains the name of the field.
+ */
 export type Unread = [
   None<Exclude<Paths<EvacuationFacts>, Paths<EvacuationRead>>>,
   None<Exclude<Paths<NodeEvacuationFacts>, Paths<NodeEvacuationRead>>>,

@@ -1,4 +1,4 @@
-/** Tests that the tables of POLICY.md are the tables that the code renders. */
+/** Tests that POLICY.md contains the tables that the code generates. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { TABLES, withTables } from "../../infra/tools/docs/policy/document.ts";

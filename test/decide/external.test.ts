@@ -1,4 +1,4 @@
-/** Tests VMs that are moved by their owner, and the migrations of these VMs. */
+/** Tests VMs with the eviction strategy External. Their owner creates the migrations. */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../shared/eviction/decide.ts";
 import type { MigrationFacts } from "../../shared/kube/facts.ts";
@@ -7,9 +7,7 @@ import { at, evacuation, EXTERNAL, marked, migration, settings, verbs } from "..
 import { course, planned, statusAfter } from "../support/worlds.ts";
 
 const WAITS = "eviction strategy External: the VM's external controller has to move the VM";
-/**
- * A migration that the VM's owner created after the mark. Cluster API's provider gives migrations a name of this form.
- */
+/** A migration that the VM's owner created. Cluster API's provider uses names of this form. */
 const owners = migration({ name: "web-migration-x7k2p", createdAt: at(-9).getTime() });
 const failed = { ...owners, phase: "Failed", failureReason: "the guest is too busy" };
 const again = { ...owners, name: "web-migration-second", uid: "second", createdAt: at(-1).getTime() };
@@ -33,7 +31,7 @@ describe("the owner of an External VM", () => {
   test.each(rows)("%s: the Evacuation's status", (_, migrations, phase, message) => {
     const given = { vmis: [marked(EXTERNAL)], migrations, settings: impatient };
     expect(statusAfter(evacuation(), given)).toMatchObject({ phase, message, attempts: 0 });
-    // Lifeboat neither creates a migration nor ends the Evacuation, however often the migration fails.
+    // Lifeboat neither creates a migration nor ends the Evacuation.
     const actions = verbs(planned(evacuation(), given));
     expect(actions.filter((verb) => /Migration$|Unmark|Count/.test(verb))).toEqual([]);
   });

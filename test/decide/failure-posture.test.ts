@@ -1,5 +1,6 @@
 /**
- * Tests Lifeboat's answers when Lifeboat cannot read the facts. The answers end no guest, and no drain waits forever.
+ * Tests Lifeboat's answers if Lifeboat cannot read the facts. The answers shut down no guest, and let no drain wait
+ * forever.
  */
 import { expect, test } from "vitest";
 import { undecidedMessage, saysUndecided, whenEvictionIsUndecided } from "../../shared/settings/failure-posture.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests that the list of features is complete. Each gate, manifest and Event belongs to a feature, and the doctor
- * examines each feature.
+ * Tests that the list of features is complete. Each feature gate, manifest and Event belongs to a feature, and
+ * `lifeboat doctor` examines each feature.
  */
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -11,7 +11,9 @@ import { DEFAULT_SETTINGS, FEATURE_GATES, type FeatureGate } from "../../shared/
 const OPTIONAL = new URL("../../infra/kubernetes/optional/", import.meta.url);
 const all: readonly Feature[] = FEATURES;
 
-/** Components that are not features: examples, and network policies that administrators adapt to their network. */
+/**
+ * Optional manifests that are not features: examples, and network policies that administrators adapt to their network.
+ */
 const NO_FEATURES = ["configuration", "descheduler-policy", "relay-network-policy", "server-network-policy"];
 
 test("each folder of optional manifests belongs to a feature and has exactly the manifests of this feature", () => {

@@ -1,6 +1,4 @@
-/**
- * Checks that each exported name of the product has one meaning, so that a search for the name finds one declaration.
- */
+/** Checks that each exported name of the product has one meaning. A search for a name then finds one declaration. */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -9,7 +7,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FILES = globSync(["shared/**/*.ts", "functions/**/*.ts", "infra/{cli,relay,server}/**/*.ts"], { cwd: ROOT });
 const EXPORTED = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
 
-/** Names that several files export on purpose, with the reason. */
+/** Names that several files may export, with the reason. */
 const SHARED_NAMES: Readonly<Record<string, string>> = {
   Arguments: "each plugin of descheduling has its own",
   refuseUnread: "evictions.ts and deletions.ts have the same parts",

@@ -1,4 +1,4 @@
-/** Tests that no page shows an unread list as an empty list. */
+/** Tests that a page never shows a list as empty if Lifeboat could not read the list. */
 import { describe, expect, test } from "vitest";
 import { status } from "../../support/answers.ts";
 import { vmiObject } from "../../support/cluster/objects.ts";

@@ -1,4 +1,4 @@
-/** Tests the words and commands of each page, also with hostile names and messages. */
+/** Tests the text and the commands of each page, also with hostile names and messages. */
 import { expect, test } from "vitest";
 import { shellLine } from "../../../functions/page/components.ts";
 import { FakeCluster } from "../../support/cluster.ts";
@@ -17,7 +17,10 @@ const PAGES = {
 };
 type View = keyof typeof PAGES;
 
-/** Returns the content of a page. A second cluster is there because one cluster alone has no page of a fleet. */
+/**
+ * Returns the content of a page. Adds a second cluster, because the page of all clusters exists only for several
+ * clusters.
+ */
 async function textOf(view: View, scene: Scene): Promise<string> {
   const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() });
   const answer = await there.get(PAGES[view]);
@@ -31,7 +34,10 @@ const GONE = { targetNode: "node02", completionTime: time(-30) };
 const VM = vmi({ activePods: { "pod-web": NODE }, uid: "vmi-web" });
 const ABANDONED = ended("web", "Abandoned", { message: "5 attempts have failed", attempts: 5 });
 
-/** A drain: two VMs have left, a third moves, a fourth is in back-off, a fifth is pinned, a sixth waits for its owner. */
+/**
+ * A node with six VMs: two have left, and one each is migrating, is in back-off, cannot migrate, and waits for its
+ * owner.
+ */
 const DRAIN: Scene = {
   cordoned: true,
   vms: [

@@ -1,4 +1,7 @@
-/** A person's Duplicate keeps the active Evacuation alive. Every kind of reconcile knows the Duplicate. */
+/**
+ * Tests that an Evacuation stays active while a person's request for the same pod is a Duplicate. Every kind of
+ * reconcile reads the Duplicate.
+ */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileAll, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";

@@ -20,7 +20,6 @@ function observer(fake: FakeCluster) {
   return { cluster: connectTo(fake), settings: settings({ featureGates }), now: NOW };
 }
 
-/** Returns the requests of a reconcile of the VM. */
 async function reconcile(fake: FakeCluster): Promise<readonly string[]> {
   fake.configure({ disruptionBudgets: "Never" });
   await reconcileWithin(openApp(fake).target, 20, (deps) => reconcileVmi(WEB, deps));
@@ -76,7 +75,7 @@ test("a mark that a concurrent review has not read does not count as removed", a
   fake.configure({ disruptionBudgets: "Never" });
   fake.nodes.put(node());
   fake.pods.put(pod());
-  // The mark that the Evacuation has recorded was removed. The eviction below sets a new mark.
+  // Removes the recorded evacuationNodeName. The eviction below sets a new one.
   fake.vmis.put(vmi());
   fake.evacuations.put(evacuation());
   const app = openApp(fake);
@@ -90,7 +89,7 @@ function sized(memory: number) {
   return { ...node({ name: `node-${memory}` }), allocatable: { memory } };
 }
 
-/** Adds a node under pressure, with one VM. */
+/** Adds a node with MemoryPressure and one VM. */
 function putPressed(fake: FakeCluster): void {
   fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"] }));
   fake.vmis.put(vmi({ nodeName: "full" }));

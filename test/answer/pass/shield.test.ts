@@ -1,5 +1,6 @@
 /**
- * Tests the shield over whole reconciles: set under pressure, removed after the pressure, ended after enough refusals.
+ * Tests the shutdown shield over several reconciles. Lifeboat sets the shield under node pressure, and ends it after
+ * the pressure or after enough refusals.
  */
 import { expect, test } from "vitest";
 import { reconcileActive, reconcileAll, reconcileRequested } from "../../../shared/reconcile/reconcile.ts";
@@ -14,11 +15,11 @@ const WEB = { namespace: "apps", name: "web" };
 const PRESSURED = node({ pressures: ["MemoryPressure"] });
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const OFF = { shield: { ...SHIELD, maxPodGracePeriodSeconds: 0 } };
-/** min(300 + 15, 600) - 90 - 75 */
+/** The shield lasts min(300 + 15, 600) - 90 - 75 seconds. */
 const HOLD = 150;
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
 
-/** Creates a VM on a node. Only the shield acts. */
+/** Creates a node, by default under pressure, with one VM. */
 function given(shield?: string, of = PRESSURED): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(of);
@@ -50,7 +51,7 @@ test.each<[string, FakeCluster, (deps: Deps) => Promise<unknown>, Parameters<typ
 
 test("after enough refusals of a shutdown, the shield ends and the migration is deleted", async () => {
   const fake = given(until(0));
-  // KubeVirt's Event of a shutdown that the Plugin has refused for the longest time.
+  // KubeVirt created this Event when its plugin refused the shutdown.
   fake.api.put("events", {
     metadata: { namespace: "apps", name: "refused" },
     involvedObject: { uid: VMI_UID },

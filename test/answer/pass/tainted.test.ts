@@ -1,4 +1,4 @@
-/** Tests how a tick handles pods that a NoExecute taint evicts, and the requests of the tick. */
+/** Tests how a tick handles pods that a NoExecute taint evicts, and which requests the tick sends. */
 import { describe, expect, test } from "vitest";
 import { scanActive } from "../../../functions/reconcile.ts";
 import type { Stores } from "../../../shared/kube/cache.ts";
@@ -27,7 +27,6 @@ function given(isOn: boolean, { isHeld = true, tainted = true } = {}): FakeClust
   return fake;
 }
 
-/** Returns the requests of a tick that are about taints. */
 async function tick(fake: FakeCluster, stores?: Stores, refuse: (label: string) => boolean = () => false) {
   const requests: string[] = [];
   const before = (label: string) => {

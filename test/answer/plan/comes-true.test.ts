@@ -1,6 +1,6 @@
 /**
- * Makes plans of random fleets, maintains the nodes one after another, and compares. The sandbox's scheduler places the
- * pods.
+ * Makes plans for random clusters, maintains the nodes in order, and compares the results with the plans. The sandbox's
+ * scheduler places the pods.
  */
 import { expect, test } from "vitest";
 import { seededLots } from "../../../infra/sandbox/index.ts";
@@ -9,9 +9,9 @@ import { fleetFor, objectsOf } from "../../support/plan/fleet.ts";
 import { historyOf, paceFor, secondsFor } from "../../support/plan/pace.ts";
 import { type Compared, compare, planFor } from "../../support/plan/promises.ts";
 
-/** At night there are many more fleets. */
+/** The nightly run tests more clusters. */
 const FLEETS = Number(process.env["PLAN_FLEETS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 10 : 200));
-/** The seed of the first fleet. Each fleet has its own seed, which also decides the scheduler's random choices. */
+/** The seed of the first cluster. Each cluster has its own seed, which also decides the scheduler's random choices. */
 const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);
 
 const MIGRATIONS = "virtualmachineinstancemigrations";
@@ -36,11 +36,10 @@ test(
     const judged = sum(({ vms, unknown }) => vms - unknown);
     const broken = all.flatMap(({ brokenPromises }, at) => brokenPromises.map((one) => `fleet ${at}, ${one}`));
     expect(broken.filter((one) => one.includes(": WillSucceed,"))).toEqual([]);
-    // kube-scheduler's random choice decides where a stopped guest starts. A plan cannot try every choice, and 3 of 1,455
-    // promises were broken in 200 fleets.
+    // A stopped VM may start on several nodes, and kube-scheduler chooses at random. A plan does not try every choice.
+    // In 200 clusters, 3 of 1,455 verdicts were wrong.
     const promised = sum(({ verdicts }) => verdicts.filter((one) => one.startsWith("WillSucceed")).length);
     expect(new Set(broken.map((one) => one.split(":")[0])).size / promised).toBeLessThan(0.005);
-    // Most VMs have to be judged.
     expect(judged / sum(({ vms }) => vms)).toBeGreaterThan(0.8);
     expect(sum(({ right }) => right) / judged).toBeGreaterThanOrEqual(0.995);
     expect(inRange / FLEETS).toBeGreaterThanOrEqual(0.9);

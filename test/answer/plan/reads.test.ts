@@ -1,4 +1,4 @@
-/** A plan reads only lists. If a list cannot be read, the plan says what it cannot judge. */
+/** Tests that a plan reads only lists. If Lifeboat cannot read a list, the plan says what it cannot judge. */
 import { describe, expect, test } from "vitest";
 import { observePlan } from "../../../shared/plan/read.ts";
 import { NODE, NOW, settings } from "../../support/fixtures.ts";
@@ -17,7 +17,7 @@ async function read(answers: Answers = {}) {
   return { facts, requests };
 }
 
-/** The plan names the only pod, which has no creation time. */
+/** The plan reports the only pod, because the pod has no creation time. */
 const ODD = "1 of the pods: Lifeboat cannot parse it";
 
 test("a plan reads one list of each kind, writes nothing, and counts objects that cannot be parsed", async () => {
@@ -38,7 +38,6 @@ test.each([
 ])("a plan without permission to list %s names what is not judged", async (kind, what) => {
   const { facts } = await read({ [`list ${kind}`]: forbidden });
   expect(facts.unread).toEqual([ODD, `${what}: you may not list ${kind}`]);
-  // A fact that was not read is not taken for absent.
   if (kind === "virtualmachines") expect(facts.vms).toEqual(new Map());
 });
 
@@ -70,7 +69,7 @@ test("a plan reads lists in pages, one page at a time", async () => {
   expect(ofPods.map(({ searchParams }) => searchParams.has("continue"))).toEqual([false, true, true]);
 });
 
-/** Reads a plan's facts for a VM, and for a volume that is being detached. */
+/** Reads the facts of a plan with one VM, and with a volume that is being detached. */
 async function readAttached(answers: Answers = {}) {
   const fake = clusterWith(answers);
   fake.api.remove("pods", POD);

@@ -1,4 +1,4 @@
-/** Tests that the JSON of plans of random fleets, with every kind of verdict, matches its schema. */
+/** Tests that the JSON of plans of random clusters matches the JSON schema. The plans contain every kind of verdict. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as z from "zod";

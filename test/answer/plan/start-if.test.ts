@@ -1,4 +1,4 @@
-/** Tests that a plan and Lifeboat say in the same words whether a NodeEvacuation starts. */
+/** Tests that a plan and the status of a NodeEvacuation use the same words about the start. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";
@@ -28,7 +28,7 @@ const asked = fc.record({
 
 type Asked = typeof asked extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns the plan's words about the node, and the status of the NodeEvacuation that Lifeboat writes. */
+/** Returns the plan's text about the node, and the status of the NodeEvacuation. */
 async function both({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
   const fake = created({ startIf, virtualMachines: { whenBlocked } }, all);
   const f = await observePlan({ cluster: connectTo(fake), settings: settings(), now: NOW });

@@ -1,4 +1,4 @@
-/** The relay parses its environment. Its messages name each wrong variable without the value. */
+/** Tests how the relay parses its environment. Each message names a wrong variable without its value. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { describe, expect, test } from "vitest";

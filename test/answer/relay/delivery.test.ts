@@ -1,4 +1,4 @@
-/** Tests, in stepped time, that the relay delivers each event at least once, for any answer of the Worker. */
+/** Tests, with a simulated clock, that the relay delivers each event at least once, for any answer of the Worker. */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Delivery, startDelivery } from "../../../infra/relay/deliver.ts";
@@ -42,7 +42,7 @@ afterEach(async () => {
   expect(worker.problems).toEqual([]);
 });
 
-/** Runs everything that needs no time. */
+/** Waits until all work is done that needs no time. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
@@ -52,7 +52,7 @@ async function pass(ms: number): Promise<void> {
   await settle();
 }
 
-/** Lets the announced wait of the relay pass. Returns the length of the wait. */
+/** Lets the time pass that the relay has logged as its next wait. Returns the length of this wait in milliseconds. */
 async function wait(): Promise<number> {
   const ms = lines.at(-1)?.inMs ?? 0;
   await pass(ms);
@@ -140,7 +140,7 @@ test("while the Worker fails on one object, it gets all other objects, new objec
       .filter((id) => id !== "vm-3.1")
       .toSorted(),
   );
-  // The relay now waits five seconds each time.
+  // After these seconds, the relay retries every five seconds.
   for (let seconds = 0; seconds < 30; seconds++) await pass(1000);
   delivery.put(vmiEvent("new"));
   await pass(500);

@@ -1,4 +1,4 @@
-/** Simulates the Worker's endpoint for events behind `fetch`, and verifies the contract. */
+/** Simulates the Worker's endpoint for events behind `fetch`. Checks that each delivery obeys the contract. */
 import { Webhook } from "standardwebhooks";
 import type { FetchUrl } from "../../../infra/relay/send.ts";
 import {
@@ -17,11 +17,10 @@ const webhook = new Webhook(SECRET);
 export type Events = readonly LifeboatEvent[];
 
 export class FakeWorker {
-  /** Every attempted delivery, with the code of the answer. */
+  /** Lists every attempted delivery with the status code of the answer. */
   readonly attempts: { readonly events: Events; readonly code: number }[] = [];
-  /** Faults in deliveries; none if the relay keeps the contract. */
+  /** Violations of the contract in the deliveries. */
   readonly problems: string[] = [];
-  /** 204 unless a test says otherwise. */
   answer: (events: Events) => Response | Promise<Response> = () => answered(204);
   readonly #now: () => Date;
 
@@ -29,7 +28,6 @@ export class FakeWorker {
     this.#now = now;
   }
 
-  /** Returns the accepted events in order. */
   get taken(): Events {
     return this.attempts.filter(({ code }) => code === 204).flatMap(({ events }) => events);
   }

@@ -1,6 +1,6 @@
 /**
- * Tests objects that are malformed, or larger than real objects. A watch keeps only the identity of such an object, so
- * readers get the object from the API server.
+ * Tests objects that are malformed or larger than real objects. A watch keeps only the identity of such an object.
+ * Readers then read the object from the API server.
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import type { ServerResponse } from "node:http";

@@ -1,4 +1,7 @@
-/** The outbox holds events for the Worker: for every object the newest event of each type, in order, in bounded memory. */
+/**
+ * Tests the outbox, which stores events for the Worker in limited memory. For each object, the outbox contains only the
+ * newest event of each type.
+ */
 import { beforeEach, describe, expect, test } from "vitest";
 import { createOutbox, type Outbox } from "../../../infra/relay/outbox.ts";
 import { LARGEST_BATCH_BYTES } from "../../../shared/events/cloud-event.ts";

@@ -1,4 +1,4 @@
-/** Tests that the relay needs each of its permissions: a watch fails without the permission. */
+/** Tests that the relay needs each of its permissions. Without a permission, a watch fails. */
 import { afterAll, afterEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { applyManifests } from "../../../infra/sandbox/index.ts";
@@ -12,7 +12,7 @@ afterAll(() => stage.stop());
 
 const Line = z.object({ watch: z.optional(z.string()), reason: z.optional(z.string()) });
 
-/** Starts a relay, and records which of its watches are refused. */
+/** Starts a relay without the permission. Records which watches the API server refuses. */
 async function startWithout(permission?: string) {
   const manifests = readManifests(RBAC).map((one) => (permission === undefined ? one : without(one, permission)));
   await applyManifests(stage.client, manifests);
@@ -29,7 +29,7 @@ test.each(RELAYS_NEEDS)("without $permission: $without", async (need) => {
   const { relay, refused } = await startWithout(need.permission);
   await soon(() => expect(refused()).toContain(need.refused));
   expect(relay.metrics()).toContain(`lifeboat_relay_watch_failures_total{watch="${need.refused}"}`);
-  // Only the resource's own watches are refused. Events have a watch for each of the kubelet's reasons.
+  // Every refused watch belongs to the resource. Events have one watch for each reason that the kubelet reports.
   expect(refused().filter((watch) => !watch.startsWith(need.refused.replace("evicted", "")))).toEqual([]);
 });
 

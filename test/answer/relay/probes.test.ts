@@ -1,4 +1,4 @@
-/** The port of probes and metrics, which any pod can reach. */
+/** Tests the port for probes and metrics. Any pod can connect to this port. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";

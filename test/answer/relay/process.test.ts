@@ -1,4 +1,4 @@
-/** The relay's image and manifests, tested without a container runtime: process and permissions. */
+/** Tests the process and the permissions of the relay's image and manifests without a container runtime. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";

@@ -15,7 +15,7 @@ afterAll(() => stage.stop());
 const launcher = (name: string) => stage.createPod(`virt-launcher-${name}`);
 const disrupted = (name: string) => `pod.disrupted vms/virt-launcher-${name}`;
 
-/** Waits for deliveries. The relay collects events for a moment if they are not urgent. */
+/** Waits for deliveries. The relay delays events that are not urgent for a moment, and sends them together. */
 const untilTold = (...expected: readonly string[]) =>
   soon(() => {
     stage.clock.advance(100);
@@ -36,7 +36,6 @@ test("the relay reports launcher pods that are preempted or ended by their kubel
   expect(first?.id).toMatch(new RegExp(`^${uid}\\.\\d+\\.dev\\.lifeboat\\.pod\\.disrupted\\.v1$`));
   expect(second?.id).not.toBe(first?.id);
 
-  // The relay has seen the deletion of `a`.
   await stage.report(a, "Killing");
   await stage.report(b, "Evicted");
   await untilTold(disrupted("a"), disrupted("a"), "pod.killing vms/virt-launcher-b");

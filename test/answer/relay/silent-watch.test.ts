@@ -1,4 +1,4 @@
-/** A watch that the API server does not answer, as behind a proxy that buffers streams. */
+/** Tests a watch that the API server does not answer. A proxy that buffers streams has the same effect. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { apiServerOf } from "../../../infra/relay/api-server.ts";
@@ -16,7 +16,7 @@ test("a watch that is never answered is not current, and counts as a failure", a
   });
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server: api.url, skipTLSVerify: true }, { name: "u" });
-  // client-node's own timer times out after 30 s.
+  // The timer of client-node expires after 30 s.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const failed = Promise.withResolvers<void>();
   const watched = startWatch(NODES, {

@@ -1,4 +1,4 @@
-/** A cluster with the kinds of KubeVirt, a Worker that receives events, and any number of relays between them. */
+/** Starts a cluster with KubeVirt's kinds, a Worker that receives events, and any number of relays. */
 import { expect, vi } from "vitest";
 import * as z from "zod/mini";
 import { createLog } from "../../../infra/relay/log.ts";
@@ -49,12 +49,11 @@ export async function startStage() {
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
   await applyManifests(client, INSTALLED.flatMap(readManifests));
   const { token } = Issued.parse(await client.post(serviceAccounts, ACCOUNT, "token", { spec: {} })).status;
-  /** The relay's own account, with the shipped permissions. */
   const credentials = { url, caPem, user: "relay", token };
 
   const start = (within?: RelayOptions["within"]): Relay => {
     const relay = startRelay({
-      // A relay within an app uses the app's account.
+      // A relay inside the app uses the app's account.
       kubeConfig: kubeconfigOf(within ? { ...credentials, token: adminToken } : credentials),
       deliver: overHttp({ endpoint: ENDPOINT, secret: SECRET, clock, fetch: worker.fetch }),
       clock,
@@ -78,7 +77,7 @@ export async function startStage() {
       await soon(() => expect(relay.isReady()).toBe(true));
       return relay;
     },
-    /** Ends all connections of relays, also new connections, until the test calls the returned function. */
+    /** Closes all connections of relays and refuses new connections. The returned function ends this fault. */
     async cut(): Promise<() => void> {
       const mend = apiServer.faults.inject({ match: { users: [RELAY] }, effect: { type: "ConnectionReset" } });
       await apiServer.suspend();
@@ -95,7 +94,7 @@ export async function startStage() {
         metadata: { namespace: NAMESPACE, name },
         spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" },
       }),
-    /** Adds the condition that the kubelet reports. */
+    /** Creates the Event that the kubelet reports. */
     report: ({ metadata: { namespace = "", name, uid } }: Pod, reason: string): Promise<Event> =>
       client.create(events, {
         metadata: { namespace, name: `${name}.${reason.toLowerCase()}` },
@@ -105,19 +104,19 @@ export async function startStage() {
         lastTimestamp: now(),
         count: 1,
       }),
-    /** Adds the condition that the scheduler sets before a deletion. */
+    /** Sets the condition that the scheduler sets before a deletion. */
     preempt({ metadata }: Pod): Promise<Pod> {
       const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
       const body = { status: { conditions: [{ ...condition, lastTransitionTime: now() }] } };
       return client.patch(pods, metadata, { type: "strategic", body }, { subresource: "status" });
     },
-    /** Returns all events that the Worker has accepted, as `pod.disrupted vms/virt-launcher-a`. */
+    /** Returns all events that the Worker has accepted, for example `pod.disrupted vms/virt-launcher-a`. */
     reported: (): readonly string[] =>
       worker.taken.map(({ type, subject }) => `${type.replace(/^dev\.lifeboat\.|\.v1$/g, "")} ${subject}`),
     async stopRelays(): Promise<void> {
       for (const relay of relays.splice(0)) await relay.stop();
     },
-    /** Prepares the next test: stops all relays, and deletes all objects that a relay could report. */
+    /** Stops all relays, and deletes all objects that a relay could report. */
     async reset(): Promise<void> {
       await this.stopRelays();
       for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])

@@ -1,4 +1,7 @@
-/** Tests the relay and the app in one process: the app reads the relay's watches, and the relay requests reconciles. */
+/**
+ * Tests the relay and the app in one process. The app reads from the relay's watches, and the relay requests
+ * reconciles.
+ */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { storeOf } from "../../../infra/relay/stores.ts";
 import { kubevirt } from "../../../infra/sandbox/index.ts";

@@ -1,4 +1,4 @@
-/** Tests reading the lines of a watch, in pieces of any size and in any length. */
+/** Tests how the lines of a watch are read. A line may have any length, and may arrive in pieces of any size. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TextPicker } from "../../../infra/relay/text-picker.ts";

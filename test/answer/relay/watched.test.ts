@@ -1,4 +1,4 @@
-/** The relay reports changes to the Worker, change by change. */
+/** Tests which changes of objects the relay reports to the Worker. */
 import { describe, expect, test } from "vitest";
 import { noticeOf } from "../../../infra/relay/event.ts";
 import {
@@ -20,7 +20,6 @@ const { NODE, NOW, POD_NAME, POD_UID, time, VMI_UID } = facts;
 const NONE = undefined;
 const REPORTED = true;
 
-/** [change, before, now, whether it is reported] */
 type Row = readonly [string, object | undefined, object | undefined, boolean];
 
 function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, now: object | undefined) {
@@ -28,7 +27,6 @@ function noticed<Facts>(kind: WatchedKind<Facts>, before: object | undefined, no
   return noticeOf(kind, read(now), read(before))?.notice;
 }
 
-/** Tests one change per row. */
 function changes<Facts>(kind: WatchedKind<Facts>, rows: readonly Row[]): void {
   test.each(rows)("%s", (_, before, now, expected) => {
     expect(noticed(kind, before, now) !== undefined).toBe(expected);

@@ -1,5 +1,6 @@
 /**
- * Tests each sentence of the table in SECURITY.md: acts as the holder of the credential, with the shipped manifests.
+ * Tests each sentence of the table in SECURITY.md. The tests act as the holder of each credential in a cluster with the
+ * shipped manifests.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -96,8 +97,8 @@ test("a VMI with an owner that does not exist is deleted by garbage collection",
 });
 
 /**
- * Holders that no API server knows: keys to Lifeboat's endpoints, and writers of Lifeboat's objects. Other tests cover
- * these holders.
+ * Matches credentials that no API server knows: keys to Lifeboat's endpoints, and write access to Lifeboat's objects.
+ * Other tests cover these credentials.
  */
 const ELSEWHERE = /^(`webhookToken`|`operatorToken`|`relaySecret`|write access to|read access to)/;
 

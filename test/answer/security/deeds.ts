@@ -10,14 +10,13 @@ let made = 0;
 export const pathOf = (plural: string, name = "", namespace = APPS) =>
   `${plural.startsWith("/") ? plural : "/api/v1"}/namespaces/${namespace}/${plural.split("/").at(-1)}${name && `/${name}`}`;
 
-/** Builds a holder's request. The given functions create the objects that the request needs. */
+/** Builds a request. The functions in `given` create the objects that the request needs. */
 export type Deed = (given: Given) => RawRequest | Promise<RawRequest>;
 
 export interface Given {
   readonly sandbox: Sandbox;
-  /** Creates a pod of that component. Returns its path and UID. */
+  /** Creates a pod of the component. Returns the pod's path and UID. */
   readonly pod: (component?: string) => Promise<{ readonly path: string; readonly uid: string }>;
-  /** Creates a VMI. Returns its path. */
   readonly vmi: () => Promise<string>;
 }
 
@@ -89,7 +88,7 @@ export const migration: Deed = async ({ vmi }) => ({
     spec: { vmiName: (await vmi()).split("/").at(-1) },
   },
 });
-/** The account has the permission: virt-api answers 500 only because the VM is not marked. */
+/** The account has this permission. virt-api answers 500 only because the VM has no evacuationNodeName. */
 export const cancelsEvacuation: Deed = async ({ vmi }) => {
   const path = (await vmi()).replace("/apis/kubevirt.io", "/apis/subresources.kubevirt.io");
   return { method: "PUT", path: `${path}/evacuate/cancel`, body: {} };
@@ -157,7 +156,7 @@ export const event = post(pathOf("events"), {
 
 const changesNode = (change: object) => () => merge("/api/v1/nodes/node-1", change);
 const [key, effect] = ["lifeboat.dev/maintenance-pending", "PreferNoSchedule"];
-/** Lists the changes of a node that Lifeboat itself makes. */
+/** Lists changes of a node that Lifeboat itself makes. */
 export const ownNodeChanges: readonly Deed[] = [
   changesNode({ spec: { unschedulable: true } }),
   changesNode({ metadata: { annotations: { "lifeboat.dev/cordoned-by": "x" } } }),

@@ -1,7 +1,7 @@
 /**
- * Tests that only the policy and the nodes decide which pods of others descheduling evicts. Fields on a tenant's pods have
- * no influence. All tenants share the room of nodes and the limits. Pods in progress use up a limit, even if a tenant has
- * forged the progress.
+ * Tests that tenants cannot influence which pods of other tenants the descheduler evicts. Only the policy and the nodes
+ * decide. All tenants share the free resources of nodes and the limits. A pod in progress uses up a limit, even if a
+ * tenant has forged the progress.
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
@@ -22,7 +22,7 @@ import * as raw from "../../support/generators/objects.ts";
 
 const TENANT = "tenant";
 
-/** n0 is tainted. n0 and n1 are full. */
+/** Node n0 has a taint. n0 and n1 are full. */
 const NODES = [
   node("n0", { labels: { zone: "a" }, taints: [taint("maintenance")] }),
   node("n1", { labels: { zone: "a" } }),
@@ -39,14 +39,14 @@ const VICTIMS: readonly ScheduledPod[] = [
   vmPod("vm-1", { nodeName: "n1", requests: { cpu: 600, memory: 900 }, createdAt: 0 }),
   pod("web-0", { ...web, nodeName: "n0", requests: { cpu: 500, memory: 100 } }),
   pod("web-1", { ...web, nodeName: "n1", requests: { cpu: 500, memory: 100 }, ...inZoneB }),
-  // Only LowNodeUtilization evicts the young pod, which tolerates the taint. The pod without a second replica and the
-  // DaemonSet's pod stay.
+  // Only LowNodeUtilization evicts the young pod, which tolerates the taint. No plugin evicts the DaemonSet's pod, or
+  // the pod without a second replica.
   pod("alone", { ...web, nodeName: "n0", ...owned("alone"), ...inZoneB }),
   pod("young", { ...web, nodeName: "n0", createdAt: NOW.getTime(), tolerations: [toleration("maintenance")] }),
   pod("agent", { ...web, nodeName: "n1", owners: [owner({ kind: "DaemonSet", uid: "agents" })] }),
 ];
 
-/** Fields that a tenant writes. A forger may know the UIDs of other tenants' objects. */
+/** Draws the fields that a tenant writes. A tenant may know the UIDs of other tenants' objects. */
 const written = fc.record({
   labels: fc.dictionary(fc.constantFrom("app", "kubevirt.io"), fc.constantFrom("virt-launcher", "hotplug-disk", "web")),
   annotations: fc.dictionary(
@@ -65,7 +65,7 @@ const written = fc.record({
 });
 
 const onNode = fc.constantFrom(...NODES.map(({ name }) => name));
-/** The pods of the tenant. */
+/** Draws the pods of the tenant. */
 const anyPods = fc.array(fc.tuple(raw.anyPod, written, onNode), { maxLength: 5 }).map((pods) => {
   const objects = pods.map(([drawn, forgery, nodeName], i) => {
     const own = { namespace: TENANT, name: `mine-${i}`, uid: `mine-${i}`, creationTimestamp: time(-1e9) };
@@ -118,7 +118,7 @@ function touchedBy(action: Action): readonly NamespacedName[] {
   return [{ namespace, name: spec.pod?.name ?? "" }];
 }
 
-/** Returns the pods of others that were written or evicted. */
+/** Returns the pods of other tenants that were changed or evicted. */
 async function touchedIn(world: World): Promise<readonly string[]> {
   const touched: NamespacedName[] = [];
   await runCycle(worldOf(world), {

@@ -1,4 +1,4 @@
-/** SECURITY.md and `lifeboat doctor`'s list of permissions, compared with their sources. */
+/** Tests that SECURITY.md and the permissions that `lifeboat doctor` checks match their sources. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -10,7 +10,6 @@ const read = (path: string) => readFileSync(`${root}${path}`, "utf8");
 
 const ALL_NEEDS = [...NEEDS, ...RELAYS_NEEDS, ...SERVERS_NEEDS];
 
-/** Lists the permissions that `lifeboat doctor` checks. */
 function permissionsOfAccounts() {
   return [...new Set(ALL_NEEDS.map(({ file }) => file))].flatMap((file) =>
     granted(readManifests(`../${file}`)).flatMap((role) =>

@@ -1,4 +1,7 @@
-/** The holders of credentials that an API server knows: sentences of SECURITY.md, and the requests that prove each sentence. */
+/**
+ * Lists the holders of credentials that an API server knows. Each holder has sentences of SECURITY.md, and requests
+ * that prove each sentence.
+ */
 import {
   event,
   APPS,

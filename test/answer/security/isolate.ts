@@ -1,4 +1,7 @@
-/** Runs one task for memory.test.ts in an isolate of limited memory: lists VMIs, watches pods, forecasts a drain, or reviews evictions. */
+/**
+ * Runs one task of memory.test.ts in an isolate with limited memory: lists VMIs, watches pods, forecasts a drain, or
+ * reviews evictions.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import * as z from "zod/mini";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -20,7 +23,7 @@ const Order = z.object({
 });
 const { server, doing, reviews } = Order.parse(workerData);
 const DEEDS = { list, watch, forecast, review: () => review(reviews) };
-/** Gives requests no deadline: the test limits memory, not time. */
+/** Returns a signal without a deadline, because the test limits only the memory. */
 const never = () => new AbortController().signal;
 
 parentPort?.postMessage(await DEEDS[doing](), []);
@@ -34,7 +37,7 @@ async function list(): Promise<number> {
   return (await connect().list("virtualmachineinstances")).length;
 }
 
-/** Works as the server in the cluster does. */
+/** Watches pods as the server in the cluster does. */
 async function watch(): Promise<number> {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server, skipTLSVerify: true }, { name: "u" });
@@ -58,7 +61,7 @@ async function forecast(): Promise<unknown> {
   return (await readPreflight("node-1", { deleteEmptyDirData: false, force: false }, observer))?.unread;
 }
 
-/** Sends `count` reviews at the same time. */
+/** Sends `count` reviews in parallel. */
 async function review(count: number): Promise<object> {
   const app = openApp({ CLUSTERS: { prod: entry(server) } });
   const ask = async () => (await app.evict(evictionReview({ request: { dryRun: true } }), "30s")).text;

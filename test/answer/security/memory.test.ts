@@ -1,5 +1,5 @@
 /**
- * Objects as large as tenants may make them, in an isolate of limited memory.
+ * Tests objects of the maximum size that tenants can create, in an isolate with limited memory.
  * @module-tag nightly
  */
 import { once } from "node:events";
@@ -10,12 +10,12 @@ import type { Behaviour } from "../../support/answers.ts";
 import { POD_OBJECT, VMI_OBJECT, configured, list } from "../../support/cluster/one-vm.ts";
 import { startStubServer } from "../../support/stub-server.ts";
 
-/** The memory of an isolate. A Worker has 128 MB for all its work at a time. */
+/** The memory of the isolate. A Worker has 128 MB for all parallel work. */
 const MEGABYTES = 96;
 const LARGE = 120;
 const REVIEWS = 120;
 
-/** Volumes that make a VMI almost too large for etcd. */
+/** These volumes make a VMI almost too large for etcd. */
 const volumes = [{ name: "seed", cloudInitNoCloud: { userData: "x".repeat(1_400_000) } }];
 const LARGE_VMI = { ...VMI_OBJECT, spec: { ...VMI_OBJECT.spec, volumes } };
 const labels = Object.fromEntries(
@@ -26,7 +26,7 @@ const LARGE_POD = {
   metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...labels } },
 };
 
-/** Streams a list page by page, because the client hangs up when it has read enough. */
+/** Returns a list page by page. */
 const pages =
   (object: unknown): Behaviour =>
   ({ query }) => {
@@ -42,7 +42,7 @@ const pages =
     return new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
   };
 
-/** Sends all but the last byte, so that all answers are in transit at the same time. */
+/** Sends the object without its last byte, so that all answers are in memory at the same time. */
 function nearlyAll(object: unknown): Behaviour {
   const text = JSON.stringify(object);
   const parts = async function* () {

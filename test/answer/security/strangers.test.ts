@@ -1,4 +1,4 @@
-/** The answers to a stranger from each route, and the cost of an unauthenticated request. */
+/** Tests the answer of each route to a stranger, and the work that an unauthenticated request causes. */
 import { afterEach, expect, test, vi } from "vitest";
 import { createApp } from "../../../functions/app.ts";
 import { createPages } from "../../../functions/page/routes.ts";
@@ -8,7 +8,7 @@ import { entry, newPlatform, openApp } from "../../support/app.ts";
 import { NOW } from "../../support/fixtures.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
-/** Lists the routes of the app itself, so that none is omitted. Routes for all methods lead to the pages. */
+/** Returns the app's routes. Routes for all methods are omitted, because they lead to the pages. */
 const listed = ({ routes }: Pick<ReturnType<typeof createApp>, "routes">) =>
   routes.filter(({ method }) => method !== "ALL").map(({ method, path }) => [method, path] as const);
 const { platform } = newPlatform();
@@ -26,7 +26,6 @@ const unbound = entry("binding:OF_NOTHING", { relaySecret });
 const app = openApp({ CLUSTERS: { prod: entry(server.url, { relaySecret }), unbound } });
 afterEach(() => {
   vi.restoreAllMocks();
-  // No request reaches an API server.
   expect(server.requests).toEqual([]);
 });
 
@@ -69,7 +68,7 @@ test("a stranger's request computes one signature per secret, for any number of 
   };
   const { code } = await app.request("/clusters/prod/events", { method: "POST", headers, body: "[]" });
   expect(code).toBe(401);
-  // 8 signatures × 2 secrets × 2 digests for a comparison.
+  // The limit is 8 signatures × 2 secrets × 2 digests for a comparison.
   expect(digest.mock.calls.length).toBeLessThanOrEqual(32);
 });
 
@@ -82,7 +81,7 @@ test("a stranger's requests look up each name once in 30 s, and at most a hundre
   expect([get.mock.calls, list.mock.calls]).toEqual([[["other"]], []]);
   for (let i = 0; i < 300; i++) expect(await ask(`c${i}`)).toBe(404);
   expect([get.mock.calls.length, list.mock.calls.length]).toEqual([100, 1]);
-  // A listed name is looked up.
+  // Lifeboat looks up a name that is in the list.
   expect(await ask("prod")).toBe(404);
   expect(get.mock.lastCall).toEqual(["prod"]);
   there.pass(31);

@@ -1,4 +1,4 @@
-/** Tests that a tenant's objects in the tenant's namespace affect no VM of another tenant, and move no VM of the tenant. */
+/** Tests that objects in a tenant's namespace neither affect the VMs of other tenants nor move the tenant's own VMs. */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { keyOfObject } from "../../support/cluster/api.ts";
@@ -15,12 +15,15 @@ import { vmiObject } from "../../support/cluster/objects.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import { allowance, evictionOf } from "../../support/reviews.ts";
 
-/** The tenant's namespace is listed before the others'. */
+/** The API server lists this namespace before the other namespaces. */
 const TENANT = "a-tenant";
-/** Objects that a tenant can write or cause. */
+/** Lists the objects that a tenant can create or cause. */
 const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 
-/** The tenant's VMs run on the node of the others. Only the control plane sets marks and disruptions. */
+/**
+ * Draws the tenant's VMs, which run on the same node as the other VMs. Only the control plane can set an
+ * evacuationNodeName or a disruption.
+ */
 const theirVm = vms.vm.map((vm): vms.Vm => {
   const running = { phase: "Running", node: NODE, isThere: true, deleting: false, launcherIs: "Listed" } as const;
   const unreported = { mark: undefined, state: undefined, evacuations: [] };
@@ -39,7 +42,10 @@ const anyForgery = fc
     ),
   );
 
-/** Returns an object with the name of another tenant's object. If `isForged`, its UIDs are the other tenant's, too. */
+/**
+ * Returns an object with the name of another tenant's object. If `isForged` is set, its UIDs are also the other
+ * tenant's UIDs.
+ */
 function forged(object: JsonObject, isForged: boolean): JsonObject {
   const own: JsonObject = JSON.parse(JSON.stringify(object).replaceAll("uid-of-", "uid-of-their-"));
   const { uid = "" } = Object(own["metadata"]);
@@ -57,7 +63,7 @@ function clusterWith(...all: readonly Collections[]): FakeCluster {
   return fake;
 }
 
-/** Returns everything in a namespace, except numbers of the API server, and names of Events with these numbers. */
+/** Returns all objects of a namespace, without versions, times and generated UIDs. */
 function worldOf(fake: FakeCluster, namespace: string) {
   const numbered = /"(?:resourceVersion|creationTimestamp)":"[^"]*",?|"uid-\d+"|-[\da-f]{8}(?=-\d+\b)/g;
   return [...fake.api.snapshot()]
@@ -68,7 +74,7 @@ function worldOf(fake: FakeCluster, namespace: string) {
     .toSorted();
 }
 
-/** Returns the state after an eviction of another tenant's VM and a full scan. */
+/** Evicts another tenant's VM and runs a full scan. Returns the state of the cluster. */
 async function stateOf(fake: FakeCluster) {
   const app = openApp(fake);
   const { body } = await app.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));
@@ -78,7 +84,7 @@ async function stateOf(fake: FakeCluster) {
   return { body, world: worldOf(fake, NAMESPACE) };
 }
 
-/** All VMs of a node under pressure compete for room elsewhere. */
+/** Disables evacuation under node pressure, because all VMs of the node then compete for free memory on other nodes. */
 const anySpec = configuration.map((spec) => ({
   ...Object(spec),
   featureGates: { ...Object(at(spec, "featureGates")), NodePressureEvictionLiveMigration: false },
@@ -103,7 +109,7 @@ test("no object of a tenant moves or ends the tenant's VMs", async () => {
   const holds = fc.asyncProperty(anyForgery, async (forgery) => {
     const fake = clusterWith(forgery);
     fake.configure({ featureGates: Object.fromEntries(GATES.map((gate) => [gate, true])) });
-    // The node has no taint: only the control plane sets taints.
+    // The node has no taint, because only the control plane can set taints.
     fake.nodes.put(node());
     const namesOf = (resource: string) => fake.api.objects(resource).map(keyOfObject);
     const there = () => ["pods", "virtualmachineinstances", "virtualmachineinstancemigrations"].map(namesOf);

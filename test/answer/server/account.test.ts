@@ -1,4 +1,4 @@
-/** The pod's own account, as the kubelet's files currently define it. */
+/** Tests that the server always uses the current files of its service account, which the kubelet renews. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { getCACertificates } from "node:tls";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Tests whether a caBundle trusts a certificate, by the certificate itself or by its issuer, as the API server decides. */
+/** Tests whether a caBundle trusts a certificate directly or through its issuer, as the API server decides. */
 import { beforeAll, expect, test } from "vitest";
 import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
 import { createAuthority } from "../../../infra/sandbox/index.ts";
@@ -20,7 +20,6 @@ beforeAll(async () => {
   });
 });
 
-/** Joins the PEM texts of these names. */
 const joined = (names: string) =>
   names
     .split(" ")

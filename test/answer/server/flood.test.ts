@@ -1,5 +1,6 @@
 /**
- * Strangers in the cluster: a thousand connections that never finish take little memory, and reviews are answered meanwhile.
+ * Tests a thousand connections of strangers that never finish their requests. The connections need little memory, and
+ * Lifeboat still answers reviews.
  * @module-tag nightly
  */
 import { once } from "node:events";
@@ -26,7 +27,7 @@ const RUNNING = { type: "merge", body: { status: { phase: "Running" } } } as con
 
 let api: MeasuredApiServer;
 let server: ImageServer;
-/** Reviews of first evictions, one for each VM. */
+/** Contains one review of a first eviction for each VM. */
 const reviews: string[] = [];
 const sockets: Socket[] = [];
 
@@ -50,7 +51,6 @@ afterAll(async () => {
   await api.stop();
 });
 
-/** Sends a review over a new connection. */
 function review(body: string) {
   return server.review(body, new Agent({ keepAlive: false, rejectUnauthorized: false }));
 }
@@ -63,7 +63,6 @@ async function open(socket: Socket, opened: string): Promise<void> {
 
 const openPlainly = () => open(connectPlainly(server.port, "127.0.0.1"), "connect");
 
-/** Opens a connection and sends the start of a request that never ends. */
 async function begin(sent = ""): Promise<void> {
   const socket = connect({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
   await open(socket, "secureConnect");
@@ -77,8 +76,8 @@ const REVIEW = nearlyAll("/clusters/local/admission/deletions/guessed", "applica
 const FORM = nearlyAll("/signin", "application/x-www-form-urlencoded", 16_000);
 
 /**
- * The maximum memory of a replica, in MB: `AT_ONCE` if Lifeboat ends the strangers' requests at once, `AFTER_A_WHILE` if
- * Lifeboat waits for the rest of their requests. The container's limit is 512 MB.
+ * The maximum memory of a replica in MB. `AT_ONCE` applies if Lifeboat closes the strangers' requests at once.
+ * `AFTER_A_WHILE` applies if Lifeboat waits for the rest of the requests. The container's limit is 512 MB.
  */
 const [AT_ONCE, AFTER_A_WHILE] = [200, 256];
 
@@ -104,7 +103,7 @@ test("no connection is closed while a drain of many VMs opens new ones", LONG, a
   const answers: ReturnType<typeof review>[] = [];
   for (let count = 0; count < 400; count++) {
     answers.push(review(body));
-    // Lets the other connections progress, so that no connection is idle because of this loop.
+    // Lets the other connections progress, so that none of them becomes idle.
     await setImmediate();
   }
   expect(new Set((await Promise.all(answers)).map(({ code }) => code))).toEqual(new Set([200]));

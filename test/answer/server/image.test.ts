@@ -1,4 +1,4 @@
-/** Tests that the image has all files of the server, and that the server names missing variables. */
+/** Tests that the image contains all files of the server, and that the server reports missing environment variables. */
 import { expect, onTestFinished, test } from "vitest";
 import { parseEnvironment } from "../../../infra/server/environment.ts";
 import { layOutImage, run } from "../../support/relay/image.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests the server and its Secret in a real API server, with the shipped permissions. The server reads the Secret, and
- * can write neither the Secret nor a webhook.
+ * Tests the server and its Secret with a real API server and the shipped permissions. The server can read the Secret,
+ * but cannot change the Secret or a webhook.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -28,7 +28,7 @@ const OPTIONAL = ["optional/guard/guard.yaml"];
 
 let sandbox: Sandbox;
 let connect: () => Client;
-/** Sends requests as the server does. */
+/** Has the permissions of the server. */
 let server: KubeClient;
 beforeAll(async () => {
   ({ sandbox, connect, server } = await startInstalled(OPTIONAL));
@@ -40,7 +40,7 @@ const write = (data: Readonly<Record<string, string | null>>) =>
   sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data } });
 const base64 = (of: string) => Buffer.from(of).toString("base64");
 
-/** Starts a replica, and records its settings and messages. */
+/** Starts a replica, and records its settings and log messages. */
 function startKeeping() {
   const clock = createSteppedClock();
   const ending = new AbortController();

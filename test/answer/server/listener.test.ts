@@ -1,4 +1,4 @@
-/** Tests the lifetime of connections, and the end of the server's listener. */
+/** Tests how long the server's listener keeps connections open, and how the listener closes. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
@@ -101,7 +101,7 @@ test.each([
   onTestFinished(() => void client.destroy());
   await once(client, "secureConnect");
   client.write(sent);
-  // Waits until the server has the bytes that the client has sent.
+  // Waits until the client's bytes have arrived at the server.
   await (sent.includes("{") ? arrived.promise : ask());
   const clock = createSteppedClock();
   const closed = listener.close(clock);
@@ -124,7 +124,7 @@ test("new connections get a renewed certificate", async () => {
 test.each<[method: string, body: string, code: number]>([
   ["POST",   "short",    200],
   ["POST",   "too long", 413],
-  // Node sends a DELETE with neither a length nor an encoding.
+  // Node.js sends this DELETE without a Content-Length and without a Transfer-Encoding.
   ["DELETE", "",         200],
 ])("a %s without a length, with the body %j, is answered with %d", async (method, body, code) => {
   const app = new Hono().use(bodyLimit({ maxSize: 5 })).all("*", async (c) => c.text(await c.req.text()));

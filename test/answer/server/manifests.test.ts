@@ -1,6 +1,6 @@
 /**
- * The manifests that an administrator applies to run Lifeboat in the cluster. test/live/in-cluster.test.ts proves that
- * they suffice.
+ * Tests the manifests that an administrator applies to run Lifeboat in the cluster. test/live/in-cluster.test.ts tests
+ * that these manifests are sufficient.
  */
 import { BlockList, isIP } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,6 @@ const Deployment = z.object({
   }),
 });
 
-/** Returns the first Deployment. */
 function deploymentIn(objects: readonly unknown[]) {
   return objects.flatMap((one) => Deployment.safeParse(one).data?.spec ?? [])[0] ?? expect.fail("no Deployment");
 }
@@ -76,7 +75,7 @@ test.each<[string, Home]>([
   ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "webhook-token" }],
   ["server/kubernetes", { in: "Cluster", image: "registry.example.com/lifeboat:0.4.0" }],
 ])("kubectl apply -k infra/%s applies what the command installs", (kustomization, home) => {
-  // The LifeboatConfiguration belongs to the administrator: the command only creates the object and sets gates.
+  // The administrator owns the LifeboatConfiguration. The command only creates the object and enables feature gates.
   const installed = plannedFor(home).filter(({ kind }) => kind !== "LifeboatConfiguration");
   expect(byName(build(fileURLToPath(new URL(kustomization, infra))))).toEqual(byName(installed));
 });

@@ -1,4 +1,4 @@
-/** Tests that the bundle contains only code that runs, because each import costs memory in every isolate. */
+/** Tests that the bundle contains only code that is used, because each import needs memory in every isolate. */
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import { expect, test } from "vitest";

@@ -1,4 +1,6 @@
-/** Tests which launcher pods get which annotation, and how long Lifeboat waits for KubeVirt's own controllers. */
+/**
+ * Tests which annotations launcher pods get, and how long Lifeboat waits for KubeVirt's own controllers to set them.
+ */
 import { describe, expect, test } from "vitest";
 import { MOST_PATCHES } from "../../../shared/annotations/descheduler-annotations.ts";
 import type { LauncherFacts, VmiFacts } from "../../../shared/kube/facts.ts";
@@ -18,7 +20,7 @@ const PODS = {
 } as const;
 const KINDS = ["source", "target", "completed", "terminating"] as const;
 
-/** `add`: Lifeboat adds a missing annotation. `remove`: Lifeboat removes an existing annotation. `-`: no change. */
+/** Lifeboat adds a missing annotation (`add`), removes an existing annotation (`remove`), or changes nothing (`-`). */
 type Cell = "add" | "remove" | "-";
 
 // prettier-ignore
@@ -34,7 +36,6 @@ const cells = rows.flatMap(([state, subject, ...expected]) =>
   KINDS.map((kind, i) => [state, kind, expected[i] ?? "-", subject] as const),
 );
 
-/** Returns whether the pod has the annotation after the planned action. */
 function after(pod: LauncherFacts, subject: VmiFacts): boolean {
   const [action, ...others] = annotations({ vmis: [subject], launchers: [pod] });
   expect(others).toEqual([]);

@@ -1,4 +1,4 @@
-/** Tests when Lifeboat creates, changes and deletes disruption budgets, and which VM has a budget. */
+/** Tests when Lifeboat creates, changes and deletes PodDisruptionBudgets, and which VMs have a PodDisruptionBudget. */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
 import {
@@ -59,7 +59,6 @@ describe("needs a budget at rest, and during a migration:", () => {
   });
 });
 
-/** Returns `create`, `repair <uid>` or `delete <uid>`. */
 function inShort(action: Action): string {
   const verb = action.verb.replace("Budget", "").toLowerCase();
   return "budget" in action ? `${verb} ${action.budget.uid}` : verb;
@@ -87,19 +86,16 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a pinned VM loses its budget if only a VM of the same name elsewhere is evacuated",        { ...own, vmis: [pinned], evacuations: [evacuation({ namespace: "other" })] }, done],
   ["a pinned VM whose evacuation is blocked loses its budget",                  { ...own, vmis: [pinned], evacuations: [blocked] },                 done],
   ["a pinned VM whose evacuation has ended loses its budget",                        { ...own, vmis: [pinned], evacuations: [endedEvacuation("Withdrawn")] }, done],
-  // Lifeboat restores the budget.
   ["a budget of an earlier version is repaired",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
   ["a budget without its owner is repaired",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
   ["a budget of another VMI's UID is repaired",                { ...own, budgets: [budget({ owners: [owner({ uid: "other" })] })] }, repaired],
   ["a budget that is being deleted is created again",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
-  // Lifeboat deletes the budget, or keeps it.
   ["a budget without its owner whose VMI is gone is deleted", { budgets: [budget({ owners: [] })] },                         done],
   ["a budget is kept if not all VMIs were read",                     { budgets: [budget({ owners: [] })], complete: false },             []],
   ["a recreated VMI gets a new budget; the old one is garbage-collected", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create"]],
   ["a budget is deleted if budgets are switched off",                             { ...own, settings: off },                                          done],
   ["a budget is kept if budgets are switched off and not all VMIs were read",                     { ...own, settings: off, complete: false },                         []],
   ["a budget is deleted if KubeVirt's webhook covers evictions",        { ...own, settings: covered },                                      done],
-  // Budgets of other owners.
   ["a VM with another owner's budget gets one",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
   ["other owners' budgets stay if budgets are switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
   ["the budget of Lifeboat's own Deployment stays",        { ...own, budgets: [budget(), deployment] },                         []],

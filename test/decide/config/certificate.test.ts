@@ -1,10 +1,10 @@
-/** Tests the time by which a person must renew the certificate of Lifeboat's server in the cluster. */
+/** Tests the date by which a person must renew the certificate of Lifeboat's server in the cluster. */
 import { expect, test } from "vitest";
 import { judgeCertificate, renewalTime } from "../../../shared/settings/certificate.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = new Date("2026-11-28T12:00:00Z");
-/** Returns the validity of a certificate with a lifetime of `days` days that expires in `left` days. */
+/** Returns the validity of a certificate that has a lifetime of `days` days and expires in `left` days. */
 function lived(days: number, left: number) {
   const notAfter = new Date(NOW.getTime() + left * DAY_MS);
   return { notBefore: new Date(notAfter.getTime() - days * DAY_MS), notAfter };
@@ -17,10 +17,10 @@ test.each([
   [3650,   91,      undefined,             "Valid"],
   [3650,   89,      undefined,             "ExpiresSoon"],
   [3650,   0,       undefined,             "Expired"],
-  // cert-manager renews this certificate after two thirds of its life.
+  // cert-manager renews this certificate after two thirds of its lifetime.
   [90,     30,      undefined,             "Valid"],
   [90,     22,      undefined,             "ExpiresSoon"],
-  // The authority ends before the certificate.
+  // The authority's certificate expires before the server's certificate.
   [90,     80,      lived(3650, 89),       "ExpiresSoon"],
   [90,     80,      lived(3650, 0),        "Expired"],
 ])("a certificate for %i days with %i days left and the authority %j is %s", (days, left, authority, expected) => {

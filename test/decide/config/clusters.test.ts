@@ -1,6 +1,6 @@
 /**
- * Tests `CLUSTERS` and the registry's entries. A problem names the field and the expected value, and other entries stay
- * valid.
+ * Tests `CLUSTERS` and the entries of the registry. The message about an invalid entry contains the field and the
+ * expected value. Other entries remain valid.
  */
 import { describe, expect, test } from "vitest";
 import { parseClusters, parseRegistryEntry, problemsOf } from "../../../shared/settings/clusters.ts";
@@ -11,7 +11,7 @@ const NON_DOOR_TOKEN = "expected a token of at least 16 characters, without spac
 const NO_SECRET = "expected whsec_ and the base64 of 24 to 64 bytes";
 const NO_SERVER = "expected an https:// URL, http:// to loopback, or binding:NAME of a Workers VPC service";
 
-/** Returns a secret of this many bytes, with a slash among its base64 digits. */
+/** Returns a secret of this many bytes. Its base64 text contains a slash. */
 function secretOf(bytes: number): string {
   return `whsec_${Buffer.alloc(bytes, 0xff).toString("base64")}`;
 }

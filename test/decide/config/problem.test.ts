@@ -1,5 +1,6 @@
 /**
- * Tests the problems of values that a schema refuses. A problem names the expected value, and never the given value.
+ * Tests the messages about values that a schema refuses. A message contains the expected value, and never the given
+ * value.
  */
 import * as z from "zod/mini";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Encrypted entries of the registry: which key opens them, and the error without that key. */
+/** Tests the encrypted entries of the registry: which key decrypts an entry, and the error without this key. */
 import { describe, expect, test } from "vitest";
 import { parseKeys, seal, unseal } from "../../../shared/settings/sealed-entry.ts";
 
@@ -31,7 +31,7 @@ describe("a sealed entry", () => {
     expect(one).toMatch(/^v1\.[\w-]{16}\.[\w-]+$/);
     const ciphertext = Buffer.from(one.split(".")[2] ?? "", "base64url");
     expect(ciphertext.toString("latin1")).not.toContain("example");
-    // The ciphertext shows only the length of the entry.
+    // The ciphertext reveals only the length of the entry.
     expect(ciphertext).toHaveLength(Buffer.byteLength(ENTRY) + 16);
   });
 

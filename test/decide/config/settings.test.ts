@@ -1,4 +1,7 @@
-/** The LifeboatConfiguration and the KubeVirt CR: every key, the problem of a wrong value, and the merged settings. */
+/**
+ * Tests the LifeboatConfiguration and the KubeVirt CR: every field, the message about a wrong value, and the resulting
+ * settings.
+ */
 import { describe, expect, test } from "vitest";
 import { notesOn } from "../../../shared/features.ts";
 import { DEFAULT_SETTINGS } from "../../../shared/settings/settings.ts";

@@ -1,4 +1,4 @@
-/** The descheduler's policy file: every key with its default, and the problem of a wrong value. */
+/** Tests the descheduler's policy file: every key with its default, and the message about a wrong value. */
 import { dump } from "js-yaml";
 import { expect, test } from "vitest";
 import { evictorWorld, pod, UNEVICTABLE } from "../../support/descheduling/fixtures.ts";
@@ -6,7 +6,6 @@ import { parseDeschedulerPolicy } from "../../../shared/descheduling/policy-file
 
 const HEAD = { apiVersion: "descheduler/v1alpha2", kind: "DeschedulerPolicy" };
 
-/** Parses a policy file with these additional keys. */
 async function parse(tweak: Readonly<Record<string, unknown>>) {
   const parsed = await parseDeschedulerPolicy(dump({ ...HEAD, ...tweak }));
   if (!parsed.ok) return parsed;
@@ -14,7 +13,7 @@ async function parse(tweak: Readonly<Record<string, unknown>>) {
   return problems.length === 0 ? { ok: true, value } : { ok: true, value, problems };
 }
 
-/** Every plugin, with the fewest arguments that it accepts. */
+/** Contains every plugin with its minimum arguments. */
 const LEAST = {
   LowNodeUtilization: { thresholds: { cpu: 20 }, targetThresholds: { cpu: 50 } },
   RemovePodsViolatingNodeTaints: {},
@@ -33,12 +32,12 @@ function configured(...names: readonly PluginName[]) {
 
 const ALL = Object.entries(LEAST).map(([name, args]) => ({ name, args }));
 
-/** Returns a profile that enables `plugins`. By default the profile has arguments for all plugins. */
+/** Returns a profile that enables `plugins`. By default, the profile has arguments for all plugins. */
 function withPlugins(plugins: unknown, pluginConfig: unknown = ALL) {
   return { profiles: [{ name: "p", pluginConfig, plugins }] };
 }
 
-/** A profile of the given plugins. This test needs only the plugins' functions, not their arguments. */
+/** Returns a profile with these plugins. Their arguments are omitted, because this test does not need them. */
 const profile = (name: string, ...plugins: readonly (readonly [string, "deschedule" | "balance"])[]) => ({
   name,
   evictor: expect.any(Function),

@@ -1,4 +1,4 @@
-/** The migrations of an evacuated VM that get an annotation with the cause of the evacuation. */
+/** Tests which migrations of an evacuated VM get an annotation with the cause of the evacuation. */
 import { expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { at, evacuation, migration, NODE, only } from "../../support/fixtures.ts";

@@ -1,4 +1,4 @@
-/** Tests attempts: the length of the back-off, failed migrations, and migrations that cannot start. */
+/** Tests attempts to migrate: the length of the back-off, failed migrations, and migrations that cannot start. */
 import { describe, expect, test } from "vitest";
 import {
   backoffSeconds,
@@ -122,7 +122,6 @@ const said = (about: string, reason: string, message: string): SeenEvent => {
   return { about, reason, message, last: NOW.getTime() };
 };
 
-/** Returns a target pod that has been unschedulable for this many seconds. */
 function unplaced(seconds: number, tweak: Partial<PodFacts> = {}) {
   const unschedulable = { message: "0/3 nodes are available", since: time(-seconds) };
   return { launchers: [pod(), { ...target, unschedulable, ...tweak }] };

@@ -1,4 +1,4 @@
-/** Tests the end and the message of KubeVirt's back-off, and a person's retry, which ends a back-off. */
+/** Tests the end and the message of KubeVirt's back-off, and a person's retry, which ends the back-off. */
 import { describe, expect, test } from "vitest";
 import { kubevirtBackoff } from "../../../shared/evacuation/attempts.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
@@ -17,7 +17,10 @@ import { inShort, planned, statusAfter } from "../../support/worlds.ts";
 import { retryOf } from "../../../shared/evacuation/identity.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 
-/** Migrations that KubeVirt created because of the mark. KubeVirt created `next` when the last migration failed. */
+/**
+ * Migrations that KubeVirt created because of the VMI's evacuationNodeName. KubeVirt created `next` after the last
+ * failure.
+ */
 const OWN = { automatic: true, evacuates: NODE } as const;
 const next = migration({ ...OWN, name: "next", uid: "next", phase: "Pending", createdAt: at(-10).getTime() });
 const ended = (phase: string, seconds: number, tweak: Partial<MigrationFacts> = {}): MigrationFacts =>
@@ -57,10 +60,7 @@ describe("KubeVirt's own back-off", () => {
 describe("an evacuation whose next migration KubeVirt delays", () => {
   const last = failed(-10, { name: "first", failureReason: "no room" });
   const counted = { attempts: 1, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
-  /**
-   * Returns an Evacuation in Lifeboat's back-off, which ends in `rest` seconds. Lifeboat's back-off never changes
-   * KubeVirt's back-off.
-   */
+  /** Returns an Evacuation in Lifeboat's back-off, which ends in `rest` seconds. */
   const backingOff = (rest: number) =>
     evacuation({
       status: { ...counted, lastFailedMigration: { name: "first", uid: last.uid }, nextAttemptTime: time(rest) },
@@ -96,7 +96,7 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
   });
 });
 
-/** Two attempts have failed, the second attempt 10 s ago. The back-off of 40 s ends in 30 s. */
+/** Two attempts have failed, the second one 10 s ago. The back-off of 40 s ends in 30 s. */
 const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
 const waiting = evacuation({ status: { ...resting, nextAttemptTime: time(30) } });
 const another = { uid: "asked", name: "asked" };

@@ -1,5 +1,5 @@
 /**
- * Tests the name and the pod of an Evacuation. If a pod has two Evacuations, only one Evacuation continues. The next
+ * Tests the name and the pod of an Evacuation. If a pod has two Evacuations, only one of them continues. A later
  * Evacuation inherits the attempts and the back-off.
  */
 import { describe, expect, test } from "vitest";
@@ -133,12 +133,11 @@ describe("a new Evacuation", () => {
 
   test("inherits attempts and back-off of an ended one in back-off, and nothing otherwise", () => {
     expect(started(vmi(), [givenUpAfter(5)]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
-    // The number of attempts stays within the API's limit.
     expect(started(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
     const over = { evacuations: [givenUpAfter(5)], now: at(99) };
     expect(newEvacuation(vmi(), beginning, over).spec.inherited).toBeUndefined();
     expect(started(elsewhere, [givenUpAfter(5)]).spec.inherited).toBeUndefined();
-    // A person wants an attempt now.
+    // A person's request starts an attempt immediately.
     const before = { evacuations: [givenUpAfter(5)], now: NOW };
     expect(newEvacuation(vmi(), { cause: "Operator", requestedBy: "jane" }, before).spec.inherited).toBeUndefined();
   });

@@ -1,5 +1,6 @@
 /**
- * Tests marks on VMs: the actions before a mark, the author of a mark, urgent attempts, and the cooldown after a move.
+ * Tests when Lifeboat sets a VMI's evacuationNodeName, who has set it, urgent attempts, and the cooldown after a
+ * migration.
  */
 import { expect, test, describe } from "vitest";
 import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";
@@ -86,7 +87,7 @@ describe("a new evacuation's urgency", () => {
 test.each<[string, age: number | undefined, cooldownSeconds: number, left: number]>([
   ["never moved",                        undefined,  900,  0],
   ["just moved",                         0,          900,  900],
-  // A clock that is ahead, and a wrong clock.
+  // The clock of the cluster is ahead, or wrong.
   ["moves in a moment",                  -30,        900,  870],
   ["moves next year",                    -3e7,       900,  0],
 ])("a VM that %s (%s s ago), with a cooldown of %s s, waits %s s", (_, age, cooldownSeconds, left) => {

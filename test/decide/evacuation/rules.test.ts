@@ -1,4 +1,4 @@
-/** Tests every rule for an Evacuation: the facts, the actions, and the rule that wins if two rules apply. */
+/** Tests every rule for an Evacuation: the facts, the actions, and which rule applies if several rules match. */
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import { type EvacuationFacts, type EvacuationStatus, isToBeReleased } from "../../../shared/kube/evacuation.ts";
@@ -84,12 +84,12 @@ type Row = readonly [what: string, EvacuationFacts, Partial<Around>, expected: s
 
 // prettier-ignore
 const rows: readonly Row[] = [
-  // The VM has ended.
+  // The VM has been deleted or has stopped.
   ["VM gone",                      newborn(),    { vmis: [] },                                              GONE],
   ["VM recreated under its name",                 evacuation(), { vmis: [vmi({ uid: "made-anew" })] },                     GONE],
   ["VM being deleted",                            evacuation(), { vmis: [marked({ deleting: true })] },                    GONE],
   ["VM ended after it had moved",                    evacuation(), { vmis: [{ ...moved, phase: "Succeeded" }] },              GONE],
-  // The VM has left its pod.
+  // The VM no longer runs in the evacuated pod.
   ["VM back on its node in another pod",         evacuation(), { vmis: [vmi({ activePods: { other: NODE } })] },          MOVED],
   ["VM back on its node in another pod, while KubeVirt lists the former pod, too", evacuation(), { vmis: [vmi({ activePods: { [POD_UID]: NODE, other: NODE } })], migrations: [succeeded] }, MOVED],
   ["migration succeeded, VMI not updated yet",      evacuation(), { migrations: [succeeded] },                               "Migrating Succeeded"],
@@ -132,7 +132,7 @@ const rows: readonly Row[] = [
   ["no mark seen yet, only another condition",                  evacuation({ status: { conditions: [{ ...MARK_SEEN, type: "Stalled" }] } }), { vmis: [vmi()] }, `CreateBudget, ${CREATED}`],
   ["no mark seen yet after an eviction, which KubeVirt reviews",    young,        { vmis: [vmi()] },                                         "CreateBudget, Pending Pending"],
   ["no mark seen yet: KubeVirt is asked again",        byHand,       { vmis: [vmi()] },                                         `CreateBudget, Mark, ${CREATED}`],
-  // No further attempt can succeed.
+  // No further attempt is possible.
   ["five failed attempts",                            exhausted,    {},                                                        "Abandoned MigrationFailed, Event; Unmark, Released"],
   ["five inherited failed attempts",                 evacuation({ ...inherited, status: { attempts: 5 } }), {},               "BackingOff MigrationFailed"],
   ["five inherited failed attempts and one more",                     evacuation({ ...inherited, status: { ...resting, attempts: 6 } }), {},   "Abandoned MigrationFailed, Event; Unmark, Released"],
@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
   ["pinned External VM: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Pending Pending"],
   ["pinned External VM that KubeVirt does not mark",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Blocked NotMarked, Event"],
   ["by an operator, VM pinned by its running migration",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
-  // An attempt.
+  // An attempt has failed, or its migration runs.
   ["migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
   ["migration of an External VM failed: its owner has to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
   ["KubeVirt's migration waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],
@@ -158,7 +158,7 @@ const rows: readonly Row[] = [
   ["workload update's migration blocked by a quota",                    evacuation(), { migrations: [{ ...without(stuck, "evacuates"), automatic: true }] }, "DeleteMigration, BackingOff MigrationStuck, Event"],
   ["migration blocked by a quota, but running",                               evacuation(), { migrations: [{ ...stuck, phase: "Running" }] },          "Migrating Running"],
   ["migration blocked by a quota and being deleted",                       evacuation(), { migrations: [{ ...stuck, deleting: true }] },            "Migrating QuotaExceeded"],
-  // No migration runs.
+  // No migration is running.
   ["VM on no node",                               newborn(),    { vmis: [scheduling] },                                    "Blocked NotScheduled, Event"],
   ["no virt-handler on the VM's node",              evacuation(), { nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, Event"],
   ["no virt-handler on the VM's node, migration waits",          evacuation(), { migrations: [running], nodes: [node({ virtHandler: { isSchedulable: false, saidAt: time(-60) } })] }, "Blocked NoVirtHandler, Event"],
@@ -174,7 +174,7 @@ const rows: readonly Row[] = [
   ["VM with a budget of another size",               evacuation(),      { budgets: [budget({ minAvailable: 1 })] },          `RepairBudget, ${CREATED}`],
   ["VM with another owner's budget of the same name",            evacuation(),      { budgets: [budget({ managedByUs: false })] },       `CreateBudget, ${CREATED}`],
   ["budgets switched off",                      evacuation(), { budgets: [], settings: settings({ evictionsCovered: true }) }, CREATED],
-  // Migrations from or to another namespace or cluster.
+  // The migration comes from or goes to another namespace or cluster.
   ["migration to another cluster that waits for the other end",        evacuation(), { migrations: [sent] },                                    "Migrating Synchronizing"],
   ["migration to another cluster that cannot reach the other end",        evacuation(), { migrations: [unreachable] },                             "Blocked DecentralizedMigration, Event"],
   ["failed migration to another cluster: no attempt of Lifeboat's",           evacuation(), { migrations: [{ ...sent, phase: "Failed" }] },            CREATED],
@@ -187,7 +187,7 @@ const rows: readonly Row[] = [
   ["received VM whose migration has ended: it did not move off this node",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
 ];
 
-/** Returns whether the status stays unchanged while the facts stay unchanged. */
+/** Returns true if the status does not change while the facts do not change. */
 function isSettled({ phase, message = "" }: EvacuationStatus): boolean {
   return phase !== "BackingOff" && !message.includes("is being marked") && !message.includes("has been created");
 }

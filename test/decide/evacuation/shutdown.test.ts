@@ -1,4 +1,4 @@
-/** Evacuations by a restart or a stop: the status before the request to KubeVirt, and the outcome. */
+/** Tests Evacuations that restart or stop a VM: the status before the request to KubeVirt, and the outcome. */
 import { describe, expect, test } from "vitest";
 import type { BudgetFacts, NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import { textOf } from "../../../shared/facts/facts.ts";
@@ -16,14 +16,14 @@ const another = { ...web, uid: "another", nodeName: "node02", activePods: { othe
 const ended = { ...web, phase: "Succeeded" };
 
 interface Asking {
-  /** The VirtualMachine, or undefined if it does not exist. */
+  /** Undefined if the VirtualMachine does not exist. */
   readonly vm: object | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts;
   readonly budgets: readonly BudgetFacts[];
 }
 
-/** `asking`: changes to the facts that the rule reads. If `asking` is undefined, the rule must not read any facts. */
+/** `asking` changes the facts that the rule reads. If `asking` is undefined, the rule must not read any facts. */
 type Row = readonly [
   what: string,
   status: object,
@@ -34,7 +34,7 @@ type Row = readonly [
 
 const VM = { namespace: "apps", name: "web", uid: "vm-web", runStrategy: "Always", isChanging: false };
 const SAME: Asking = { vm: VM, ne: started(), node: node(CORDONED), budgets: [] };
-/** A budget of another owner that allows no eviction. */
+/** A PodDisruptionBudget that is not Lifeboat's and allows no eviction. */
 const KEEPING = budget({
   managedByUs: false,
   owners: [],

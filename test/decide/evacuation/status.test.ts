@@ -1,4 +1,4 @@
-/** The status of an Evacuation, its count of attempts, and its Events. */
+/** Tests the status of an Evacuation, its number of attempts, and its Events. */
 import { describe, expect, test } from "vitest";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../../shared/kube/evacuation.ts";

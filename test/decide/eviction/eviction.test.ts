@@ -1,6 +1,6 @@
 /**
- * Tests requests to evict a VM's launcher pod. The tables list the answer for each strategy and mobility, and the
- * Evacuation that a request starts, joins or waits for.
+ * Tests requests to evict a VM's launcher pod. The tables list the answers by strategy and mobility. Other tests check
+ * which Evacuation a request creates, joins or waits for.
  */
 import { describe, expect, test } from "vitest";
 import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";
@@ -79,17 +79,16 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a VM with an unknown strategy",           { vmi: vmi(odd) },                                         UNKNOWN],
   ["a VM on no node, which cannot be marked",         { vmi: without(vmi({ phase: "Scheduled" }), "nodeName") }, "Deny NotScheduled: CreateBudget"],
   ["a VM on no node, by a pod on no node",               { vmi: without(vmi({ phase: "Scheduled", activePods: {} }), "nodeName"), pod: without(pod(), "nodeName") }, "Deny NotScheduled: CreateBudget"],
-  // A pinned VM (not live-migratable) can still be sent to another namespace or cluster.
+  // A pinned VM is not live-migratable, but can still be sent to another namespace or cluster.
   ["a pinned VM that is being sent to another cluster is not shut down",  { vmi: vmi({ ...ifPossible, isMigrating: true }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["a pinned VM that is being sent, by its migration", { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [sent] }, "Deny Migrating: CreateBudget"],
   ["a pinned VM whose migration to another cluster has failed",     { vmi: vmi({ ...ifPossible, decentralized: "Sends" }), migrations: [{ ...sent, phase: "Failed" }] }, SHUTDOWN],
-  // No budget if budgets are switched off.
+  // Lifeboat creates no PodDisruptionBudget if the feature is off.
   ["a pinned VM with budgets switched off",                         { vmi: vmi(PINNED), settings: noBudgets },                 "Deny NotMigratable: Event"],
-  // The VM has an Evacuation.
   ["a VM whose mark was lost joins its Evacuation",                      { evacuations: [newborn()] },                              JOINED],
   ["a VM evacuated by a person joins its Evacuation",                      { evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, JOINED],
   ["a VM whose Evacuation was withdrawn",                                   { evacuations: [endedEvacuation("Withdrawn")] },           TRIGGERED],
-  // KubeVirt's webhook reviews the same request.
+  // KubeVirt's webhook reviews the same request, and may set the evacuationNodeName first.
   ["a VM that KubeVirt's webhook marked first",                       { vmi: marked() },                                         STARTED_BY_KUBEVIRT],
   ["a VM whose mark another function saw first gets the requester's name", { vmi: marked(), evacuations: [foundMarked] }, STARTED_BY_KUBEVIRT],
 ])("eviction of %s: $2", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));

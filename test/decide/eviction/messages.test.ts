@@ -1,5 +1,5 @@
 /**
- * Tests the messages in answers, Events and kubectl's warnings for each reader: the descheduler, kubectl and
+ * Tests the messages in answers, Events and kubectl's warnings. The readers are the descheduler, users of kubectl, and
  * administrators.
  */
 import { describe, expect, test } from "vitest";
@@ -25,8 +25,8 @@ import { REMEDY, remedyOfBlocked, warningsOf } from "../../../shared/eviction/me
 import type { EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 
 /**
- * kubernetes-sigs/descheduler treats a 429 with this text as an eviction in background if the pod has the descheduler's
- * annotation.
+ * kubernetes-sigs/descheduler looks for this text in a 429. If the pod has the descheduler's annotation, the
+ * descheduler then treats the eviction as an eviction in background.
  */
 const DESCHEDULER_EXPECTS = "Eviction triggered evacuation";
 

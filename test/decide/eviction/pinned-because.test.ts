@@ -1,4 +1,4 @@
-/** The reason why a VM cannot migrate, as every message states it. */
+/** Tests the text for the reason why a VM cannot migrate. Every message uses this text. */
 import { expect, test } from "vitest";
 import { pinnedBecause } from "../../../shared/eviction/messages.ts";
 import { vmi } from "../../support/fixtures.ts";

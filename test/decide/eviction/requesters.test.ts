@@ -1,4 +1,4 @@
-/** The requesters of one evacuation: each name once, and a limited number of names. */
+/** Tests the list of an evacuation's requesters. The list contains each name once, and a limited number of names. */
 import { describe, expect, test } from "vitest";
 import { addRequester, requestersOf } from "../../../shared/evacuation/requesters.ts";
 import { EVACUATION_BOUNDS } from "../../../shared/kube/evacuation.ts";

@@ -1,6 +1,6 @@
 /**
  * Tests evictions of launcher pods, of migration targets and of hotplug pods. The eviction of a migration target never
- * marks the VM.
+ * sets the VMI's evacuationNodeName.
  */
 import { describe, expect, test } from "vitest";
 import type { EvictionFacts } from "../../../shared/eviction/decide.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests the driver of rules. A rule requests facts, and the driver reads the facts. A rule never treats an unread fact
- * as an absent object.
+ * Tests the function that evaluates a rule. A rule requests facts, and the function reads them. A rule never treats an
+ * unread fact as an absent object.
  */
 import { expect, test } from "vitest";
 import { decide, decideSafely, type Reads } from "../../../shared/facts/decide.ts";
@@ -13,7 +13,7 @@ import { factsOf, OddList, readsOf } from "../../support/facts.ts";
 const NODES = { "nodes a": node({ name: "a" }), "nodes b": node({ name: "b" }), "nodes c": undefined, "nodes d": undefined, "nodes e": undefined, "nodes f": undefined, "nodes g": undefined }; // prettier-ignore
 const isThere = (facts: Facts, name: string) => facts.get("nodes", named(name)) !== undefined;
 
-/** Records the requested facts of each round. */
+/** Records the facts that are requested in each round. */
 function inRounds(map: Readonly<Record<string, unknown>>) {
   const rounds: string[][] = [];
   let round: string[] | undefined;
@@ -111,7 +111,7 @@ test("different views of a resource are different facts", async () => {
 
 const ofNodes = (f: Facts) => each(["a", "b"], (name) => f.get("nodes", named(name)));
 
-/** Returns a source of facts. Each read returns the name of the source. */
+/** Returns a source of facts. Each read returns `name`. */
 const source =
   (name: string, isCached: boolean, asked: string[]): Reads =>
   async ({ key }) => {

@@ -1,5 +1,5 @@
 /**
- * Tests which deletions the guard refuses, by strategy, mobility and cause, and the reasons for which it allows other
+ * Tests which deletions the guard refuses, by strategy, mobility and cause, and why the guard allows the other
  * deletions.
  */
 import { describe, expect, test } from "vitest";

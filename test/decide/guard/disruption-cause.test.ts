@@ -47,7 +47,7 @@ describe("the guard's deadline", () => {
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  // The Evacuation of a drain may continue for hours. The Duplicate that records a disruption exists for the same time.
+  // A drain's Evacuation, and its Duplicate for a disruption, may exist for hours.
   test.each([
     ["Preemption", -31, 0, 120],
     ["Preemption", -29, 0, "DeadlinePassed"],

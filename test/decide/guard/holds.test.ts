@@ -1,4 +1,7 @@
-/** Whether the guard's policies in the API server hold, and how they are adapted to a cluster. */
+/**
+ * Tests whether the guard's policies in the API server refuse a deletion, and how an installation adapts the policies
+ * to a cluster.
+ */
 import { describe, expect, test } from "vitest";
 import { fitPolicy, type GuardSite, isPolicyPlanned } from "../../../infra/cli/install/guard.ts";
 import { clockOf } from "../../../infra/cli/install/hold-clock.ts";

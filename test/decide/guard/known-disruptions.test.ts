@@ -1,4 +1,4 @@
-/** Tests which recorded disruptions are in force, and which deletions a policy of the API server may hold. */
+/** Tests which recorded disruptions still apply, and which deletions a policy in the API server may refuse. */
 import { expect, test } from "vitest";
 import { knownDisruptions, mayBeHeld } from "../../../shared/guard/disruption-cause.ts";
 import type { GuardCause } from "../../../shared/settings/guarded.ts";
@@ -22,7 +22,7 @@ const OTHERS = { status: { phase: "Pending", podUID: "other" } } as const;
 const terminating = (since: number) => target("DeviceTaint", since, { deleting: true });
 const inactive = pod({ deleting: true, disruptionTarget: condition("DeviceTaint", { active: false }) });
 
-// A recorded disruption ends 30 s after the deadline, because the clocks of two machines may differ.
+// A recorded disruption expires 30 s after its deadline, because the clocks of two machines may differ.
 // prettier-ignore
 test.each<[what: string, recorded: readonly [GuardCause, number, Parameters<typeof disrupted>[2]?], pod: PodFacts, inForce: boolean]>([
   ["a preemption 29 s after its deadline",                                     ["Preemption", -29],                     pod(),                               true],

@@ -1,5 +1,6 @@
 /**
- * Tests the end of a node: the requesters, the deadline for the pods of VMs, and the time that is left for a shutdown.
+ * Tests the deletion of a node: the requesters, the deadline for the pods of VMs, and the remaining time for a
+ * shutdown.
  */
 import { describe, expect, test } from "vitest";
 import { type DeletionFacts } from "../../../shared/guard/decide.ts";
@@ -69,7 +70,7 @@ describe("the remaining time of a node", () => {
   test.each([
     [30,        at(30).getTime()],
     [2,         at(2).getTime()],
-    // Karpenter requests a grace period of 1 s when no time is left.
+    // Karpenter requests a grace period of 1 s if no time is left.
     [1,         NOW.getTime()],
     [undefined, undefined],
   ])("follows from a grace period of %s s", (grace, expected) => expect(deleteByOf(grace, NOW)).toBe(expected));

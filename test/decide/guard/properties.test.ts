@@ -1,4 +1,4 @@
-/** Disruptions with any facts: no action is repeated, and no deletion is refused past the deadline. */
+/** Tests disruptions with random facts. No action is repeated, and no deletion is refused after the deadline. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
@@ -92,7 +92,6 @@ function always<T>(facts: fc.Arbitrary<T>, holds: (given: T) => void): void {
   fc.assert(fc.property(facts, holds), { seed: 20_260_301, numRuns: 4000 });
 }
 
-/** Returns the VMI and the Evacuations after the actions. */
 function after(
   actions: readonly Action[],
   f: { readonly vmi: VmiFacts; readonly evacuations: readonly EvacuationFacts[] },
@@ -139,7 +138,7 @@ describe("for any facts, a deletion", () => {
       const { started: begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
-      // Each retry sets the condition again.
+      // Each retry sets the condition anew.
       const disruptionTarget = {
         active: true,
         reason: REASON.Preemption,

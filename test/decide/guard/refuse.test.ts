@@ -1,4 +1,4 @@
-/** Refused deletions: the time of the retry, and the Evacuation that the first refusal starts. */
+/** Tests refused deletions: the time of the retry, and the Evacuation that the first refusal creates. */
 import { describe, expect, test } from "vitest";
 import {
   answerTo,
@@ -18,7 +18,7 @@ const LABELLED = ["CreateEvacuation", "Label"] as const;
 
 const moving = { vmi: marked({ isMigrating: true }) };
 
-/** A VM whose Evacuation was created this many seconds ago. */
+/** Returns a VM with an Evacuation that was created `ago` seconds ago. */
 function waiting(ago: number) {
   return { vmi: marked(), evacuations: [disrupted("Preemption", 120 - ago, { createdAt: at(-ago).getTime() })] };
 }

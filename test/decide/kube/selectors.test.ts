@@ -1,4 +1,4 @@
-/** Label selectors and node selector terms, as Kubernetes matches them. */
+/** Tests that label selectors and node selector terms match as they do in Kubernetes. */
 import { expect, test } from "vitest";
 import type { LabelSelector } from "../../../shared/kube/facts.ts";
 import { matches, isWanted, matchesTerm } from "../../../shared/kube/objects.ts";

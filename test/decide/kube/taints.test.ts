@@ -1,4 +1,4 @@
-/** Tests which taints a pod tolerates, which taints evict a pod, and which taints mean that the node is gone. */
+/** Tests which taints a pod tolerates, which taints evict a pod, and which taints show that the node is lost. */
 import { describe, expect, test } from "vitest";
 import type { NodeFacts, Taint, Toleration } from "../../../shared/kube/facts.ts";
 import { node, pod, settings } from "../../support/fixtures.ts";

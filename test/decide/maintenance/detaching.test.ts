@@ -1,5 +1,5 @@
 /**
- * Tests how long a NodeEvacuation waits for volumes of VMs that have left the node, and the message about these
+ * Tests how long a NodeEvacuation waits for the volumes of VMs that have left the node, and the message about these
  * volumes.
  */
 import { describe, expect, test } from "vitest";
@@ -26,7 +26,7 @@ const TWO = [attached("disk-1"), attached("disk-2"), attached("disk-3", "node02"
 const failing = (failure: Failure) => new ClusterError(failure);
 const refused = (code: number) => failing({ reason: "Refused", code, request: "GET /volumeattachments" });
 
-/** Returns phase, condition, and the message about volumes. */
+/** Returns the phase, the condition, and the message about volumes. */
 function drainedOf(situation: Situation): string {
   const next = nextOf(situation);
   const written = nodeStatusAfter(situation.ne ?? started(), next, NOW);

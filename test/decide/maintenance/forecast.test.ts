@@ -1,4 +1,4 @@
-/** The forecast of a NodeEvacuation, including VMs that it restarts or stops. */
+/** Tests the forecast of a NodeEvacuation, including VMs that Lifeboat restarts or stops. */
 import { describe, expect, test } from "vitest";
 import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";

@@ -1,4 +1,7 @@
-/** A drain that cannot succeed ends no guest: restarts, stops and shutdowns wait until nothing else blocks the node. */
+/**
+ * Tests that a drain which cannot succeed shuts down no guest. Restarts, stops and shutdowns wait until nothing else
+ * blocks the node.
+ */
 import { expect, test } from "vitest";
 import { viewsOf } from "../../../shared/maintenance/held-back.ts";
 import { node, time } from "../../support/fixtures.ts";

@@ -1,4 +1,7 @@
-/** The evacuation of a node: when other pods leave, the message about VMs that do not start again, and the estimate. */
+/**
+ * Tests the evacuation of a node: when ordinary pods leave, the message about VMs that do not start again, and the
+ * estimated end.
+ */
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";

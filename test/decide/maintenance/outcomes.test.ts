@@ -1,6 +1,6 @@
 /**
- * Tests the outcomes of a NodeEvacuation over any history of a node. The outcomes are true, and name every VM that was
- * on the node.
+ * Tests the outcomes of a NodeEvacuation with random events. The outcomes are correct, and include every VM that was on
+ * the node.
  */
 import { array, assert, boolean, constant, nat, oneof, property, record } from "fast-check";
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ import { at, pod } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
 
-/** Returns the VMI as the API server shows it. */
+/** Returns the VMI that the API server has for this VM. */
 function whereabouts({ vmi, place }: Vm) {
   const shown: Readonly<Record<Vm["place"], VmiFacts | undefined>> = {
     Here: vmi,
@@ -38,12 +38,12 @@ interface Vm {
   readonly vmi: VmiFacts;
   place: "Here" | "Elsewhere" | "Again" | "Off";
   evacuation?: EvacuationFacts;
-  /** Whether the VM was migrating when Lifeboat last saw the VM. No eviction ends the guest of a migrating VM. */
+  /** True if the VM was migrating when Lifeboat last saw it. A migrating VM is never shut down by an eviction. */
   wasMoving?: boolean;
   expected?: Outcome;
 }
 
-/** A node, its VMs, and their changes, which Lifeboat observes from time to time. */
+/** Simulates a node, its VMs, and their changes. Lifeboat observes the node from time to time. */
 class History {
   readonly vms: Vm[] = [];
   readonly seen = new Set<string>();
@@ -56,7 +56,10 @@ class History {
     this.vms.push({ vmi, place: "Here" });
   }
 
-  /** Gives the VM an Evacuation of this NodeEvacuation: in progress, or ended. */
+  /**
+   * Creates an Evacuation of the VM that belongs to this NodeEvacuation. `phase` decides whether the Evacuation has
+   * ended.
+   */
   evacuate(vm: Vm, phase: string, place: Vm["place"], expected: Outcome): void {
     const status = { phase, virtualMachineInstanceUID: vm.vmi.uid, completionTime: at(this.seconds).toISOString() };
     vm.evacuation = own(vm.vmi.name, { status });
@@ -122,13 +125,13 @@ type Step = Parameters<Parameters<typeof step.filter>[0]>[0];
 function take(one: Step, history: History): void {
   if (one.what === "arrive") return history.arrive(one.isEndedByStrategy);
   if (one.what === "look") return history.look();
-  // Lifeboat knows how a guest ended only if it has seen the VM.
+  // Lifeboat knows the fate of a guest only if Lifeboat has seen the VM.
   const there = onNode(history).filter(({ vmi }) => history.seen.has(vmi.uid));
   const vm = there[one.vm % Math.max(1, there.length)];
   if (vm !== undefined) HAPPENINGS[one.which]?.(history, vm);
 }
 
-/** Withdraws the NodeEvacuation. Migrations in progress succeed. */
+/** Withdraws the NodeEvacuation. Running migrations succeed. */
 function finish(history: History, isSeenBefore: boolean): void {
   if (isSeenBefore) history.look();
   history.end();
@@ -192,7 +195,7 @@ test("with more VMs than a status can list, every guest that ended is named, and
   history.look();
   expect([history.ne.status.outcomes.length, countsNow()?.total, countsNow()?.left]).toEqual([500, 620, 620]);
   for (const [i, vm] of history.vms.entries()) {
-    // The list has room for 500 VMs, so it does not contain the last VMs.
+    // The list contains at most 500 VMs, so the last VMs are missing.
     if (i >= 580) history.evacuate(vm, "Restarted", "Again", "Restarted");
     else if (i >= 20) history.evacuate(vm, "Moved", "Elsewhere", "Moved");
     if (i % 100 === 99) history.look();

@@ -1,4 +1,4 @@
-/** The next step of a RollingMaintenance, rule by rule. */
+/** Tests each rule for the next step of a RollingMaintenance. */
 import { describe, expect, test } from "vitest";
 import { asPartOf, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { rollingStatusAfter } from "../../../shared/maintenance/rolling/status.ts";

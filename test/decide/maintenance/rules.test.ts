@@ -1,4 +1,4 @@
-/** The next step of a NodeEvacuation, rule by rule. */
+/** Tests each rule for the next step of a NodeEvacuation. */
 import { describe, expect, test } from "vitest";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
@@ -28,7 +28,7 @@ const active = [own("web")];
 const stopped = [own("db", { status: { phase: "Stopped" } })];
 const blocking = facts({ vmis: [pinnedVm("web")] });
 
-/** Returns the next step if nothing prevents a start. */
+/** Returns the next step of a NodeEvacuation that can start. */
 const waiting = (situation: Situation) => nextOf({ preflight: facts(), vms: { "apps/web": {} }, ...situation });
 
 const ROLLOUT = { kubevirts: [{ isRollingOut: true }], rollingmaintenances: [] };

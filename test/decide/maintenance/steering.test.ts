@@ -1,4 +1,4 @@
-/** Tests steering: which nodes have the taint for nodes whose turn in a RollingMaintenance has not come yet. */
+/** Tests which nodes have the taint for nodes that wait for their turn in a RollingMaintenance. */
 import { describe, expect, test } from "vitest";
 import type { RollingMaintenanceFacts, RollingMaintenanceSpec } from "../../../shared/kube/rolling-maintenance.ts";
 import { PENDING_TAINT } from "../../../shared/kube/names.ts";

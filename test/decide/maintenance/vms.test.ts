@@ -1,4 +1,4 @@
-/** The next step for each VM of a node that is being evacuated. */
+/** Tests the next step for each VM of a node that is being evacuated. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";

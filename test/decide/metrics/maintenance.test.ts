@@ -1,4 +1,4 @@
-/** Metrics of node maintenance. */
+/** Tests the metrics of node maintenance. */
 import { expect, test } from "vitest";
 import { blockedSamplesOf, endedSamplesOf, rollingSamples } from "../../../shared/metrics/maintenance.ts";
 import type { Sample } from "../../../shared/metrics/open-metrics.ts";

@@ -1,4 +1,4 @@
-/** Tests a cluster's metrics in the format of OpenMetrics, and the list of all metrics in METRICS.md. */
+/** Tests a cluster's metrics in the OpenMetrics format, and the list of all metrics in METRICS.md. */
 import { readFileSync } from "node:fs";
 import parse from "parse-prometheus-text-format";
 import { describe, expect, test } from "vitest";
@@ -20,7 +20,10 @@ function rendered(tweak: Partial<SeenMetrics> = {}, credential: ClusterMetrics["
   return renderMetrics({ version: "1.2.3", credential, seen });
 }
 
-/** Returns the labels and the value of each sample with this name. By default omits samples with the value 0. */
+/**
+ * Returns the labels and the value of each sample with this name. Samples with the value 0 are omitted unless `zeros`
+ * is set.
+ */
 function samplesOf(name: string, tweak: Partial<SeenMetrics>, zeros = false) {
   const metrics = parse(rendered(tweak)).find((one) => one.name === name)?.metrics ?? [];
   const samples = metrics.map(({ labels = {}, value }) => [...Object.values(labels), Number(value)]);

@@ -1,4 +1,4 @@
-/** Declares the types of this library, which has no types of its own. */
+/** Declares the types of this library, which ships no types. */
 declare module "parse-prometheus-text-format" {
   interface ParsedFamily {
     readonly name: string;

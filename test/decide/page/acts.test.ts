@@ -1,6 +1,6 @@
 /**
- * Tests the commands that the page offers, and the sentences of the page. A sentence starts with a capital letter,
- * unless it starts with a name.
+ * Tests the commands that the page offers, and the page's sentences. A sentence starts with a capital letter, unless it
+ * starts with a name.
  */
 import { expect, test } from "vitest";
 import { actsOnRolling } from "../../../functions/page/acts.ts";

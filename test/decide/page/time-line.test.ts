@@ -1,4 +1,4 @@
-/** The time line of a RollingMaintenance: a share of the time for each node, and the actual times. */
+/** Tests the time line of a RollingMaintenance, which shows the planned and the actual time of each node. */
 import { expect, test } from "vitest";
 import type { NodeRow, RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { timeLineOf } from "../../../functions/page/time-line.ts";

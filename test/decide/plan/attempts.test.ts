@@ -1,4 +1,4 @@
-/** Tests which finished migrations are evidence, and for which launcher version. */
+/** Tests which finished migrations prove that a VM can migrate, and for which launcher version. */
 import { describe, expect, test } from "vitest";
 import type { PlanMigration, PlanPod } from "../../../shared/plan/facts.ts";
 import { evidenceOf } from "../../../shared/plan/evidence.ts";
@@ -59,8 +59,8 @@ test("KubeVirt writes the reason of a failure into the VMI first", () => {
 });
 
 /**
- * Returns the proof of the old launcher version without the source pod of the VM `moved`. `startedAt`: the minutes
- * since the start of that VM.
+ * Returns the evidence for the old launcher version if the source pod of the VM `moved` is missing. `startedAt` is the
+ * start of that VM, in minutes.
  */
 function proofWithoutSource(startedAt: number | undefined, earlier: readonly PlanMigration[] = []) {
   const f = fleet([...earlier, moved], [old("later", { pod: { createdAt: at(8000) } })]);

@@ -1,4 +1,4 @@
-/** Tests two things for each class of VMs: what finished migrations prove about it, and which VM is its canary. */
+/** Tests two things for each class of VMs: what finished migrations prove, and which VM migrates first as a canary. */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanVmi } from "../../../shared/plan/facts.ts";
 import { evidenceOf } from "../../../shared/plan/evidence.ts";

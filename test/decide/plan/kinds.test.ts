@@ -1,4 +1,4 @@
-/** The fields of VMIs and migrations that only a plan reads. */
+/** Tests how Lifeboat parses the fields of VMIs and migrations that only a plan reads. */
 import { expect, test } from "vitest";
 import { MigrationOfPlan, VmiOfPlan } from "../../../shared/plan/kinds.ts";
 

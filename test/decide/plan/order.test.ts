@@ -1,4 +1,4 @@
-/** The planned order: no node runs out of room, and few VMs move twice. */
+/** Tests the planned order of nodes. No node runs out of memory, and few VMs move twice. */
 import { expect, test } from "vitest";
 import { planOf } from "../../../shared/plan/plan.ts";
 import { cluster, options, vm } from "../../support/plan/clusters.ts";

@@ -1,4 +1,4 @@
-/** Tests the plan of a rolling maintenance. The plan judges each node after the nodes before it. */
+/** Tests the plan of a rolling maintenance. The plan judges each node in the state after the previous nodes. */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanOptions } from "../../../shared/plan/facts.ts";
 import { planOf } from "../../../shared/plan/plan.ts";
@@ -11,7 +11,7 @@ function verdicts(f: PlanFacts, tweak: Partial<PlanOptions> = {}): Readonly<Reco
   return Object.fromEntries(planOf(f, options(f, tweak)).nodes.map(({ node, verdict }) => [node, verdict]));
 }
 
-/** Returns the target of each VM, node by node. */
+/** Returns the target node of each VM, in the order of the drained nodes. */
 function moves(f: PlanFacts, tweak: Partial<PlanOptions> = {}): readonly string[] {
   return planOf(f, options(f, tweak)).nodes.flatMap(({ node, pods }) =>
     pods.flatMap(({ vmi, room }) => (vmi === undefined ? [] : [`${vmi}: ${node} > ${room?.node ?? "nowhere"}`])),
@@ -32,7 +32,7 @@ test("a node is judged with the VMs that earlier nodes left elsewhere", () => {
       one.name === "node01" ? { ...one, allocatable: { ...one.allocatable, memory: 8 * GIB } } : one,
     ),
   };
-  // Alone, each VM would have room on node03.
+  // node03 has enough memory for each VM alone.
   expect(verdicts(filling, { nodes: ["node02"] })).toEqual({ node02: "WillSucceed" });
   expect(verdicts(filling)).toEqual({ node01: "WillSucceed", node02: "NoRoom", node03: "NoRoom" });
 });
@@ -67,7 +67,7 @@ test("nodes that are evacuated at the same time take no VM of each other", () =>
 });
 
 test("a promise holds for any choice of the scheduler and any order of VMs", () => {
-  // If the smallest VMs leave first, both small VMs may take the room that the large VM needs.
+  // If the smallest VMs leave first, both small VMs may use the memory that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],

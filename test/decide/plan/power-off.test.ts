@@ -1,4 +1,4 @@
-/** Reasons not to power off a node after its drain. */
+/** Tests the reasons not to power off a node after its drain. */
 import { expect, test } from "vitest";
 import type { VolumeAttachmentFacts } from "../../../shared/kube/schemas/storage.ts";
 import type { AttachedVolumes, PlanFacts } from "../../../shared/plan/facts.ts";

@@ -1,4 +1,4 @@
-/** Tests the printed plan. Each line has at most 80 columns, and a plan that does not end names no end. */
+/** Tests the printed plan. Each line has at most 80 columns. If a plan does not finish, it shows no end time. */
 import { expect, test } from "vitest";
 import { rollingMaintenanceOf } from "../../../infra/cli/plan/data.ts";
 import { printPlan } from "../../../infra/cli/plan/table.ts";
@@ -9,7 +9,7 @@ import { planOf } from "../../../shared/plan/plan.ts";
 import { migration, NOW } from "../../support/fixtures.ts";
 import { cluster, options, vm } from "../../support/plan/clusters.ts";
 
-/** Returns the lines of a printed plan. `columns`: the width of the terminal, or 0 without a terminal. */
+/** Returns the lines of a printed plan. `columns` is the width of the terminal, or 0 without a terminal. */
 function printed(f: PlanFacts, tweak: Partial<PlanOptions> = {}, wide = false, columns = 0): readonly string[] {
   const said: string[] = [];
   const host = quietHost((text) => said.push(text));

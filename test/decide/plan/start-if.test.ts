@@ -1,4 +1,4 @@
-/** Nodes whose drain does not start, because their verdict does not satisfy `startIf`. */
+/** Tests nodes whose drain does not start, because their verdict does not satisfy `startIf`. */
 import { expect, test } from "vitest";
 import { printPlan } from "../../../infra/cli/plan/table.ts";
 import { jsonOf, rollingMaintenanceOf } from "../../../infra/cli/plan/data.ts";
@@ -26,7 +26,7 @@ function asked(f: PlanFacts, startIf: StartIf, tweak: Partial<PlanOptions> = {})
 
 const plan = (f: PlanFacts, startIf: StartIf, tweak: Partial<PlanOptions> = {}) => planOf(f, asked(f, startIf, tweak));
 
-/** Returns a cluster with these pods on node01. node02 has 14 GiB left. */
+/** Returns a cluster with these pods on node01. node02 has 14 GiB of free memory. */
 const beside = (residents: readonly Resident[], tweak: Partial<PlanFacts> = {}) =>
   cluster({ node01: residents, node02: [vm("there", 2)] }, tweak);
 
@@ -86,7 +86,7 @@ test("a plan says nothing about the start if the person may not read everything 
 });
 
 test("a node that starts with some choices of kube-scheduler only is not promised to start", () => {
-  // If the smallest VMs leave first, both small VMs may take the room that the large VM needs.
+  // If the smallest VMs leave first, both small VMs may use the memory that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],

@@ -1,5 +1,6 @@
 /**
- * Tests the planned duration of a node's drain: a range that follows from the durations of this cluster's migrations.
+ * Tests the planned duration of a node's drain. The plan derives a range from the durations of the cluster's finished
+ * migrations.
  */
 import { expect, test } from "vitest";
 import type { PlanFacts } from "../../../shared/plan/facts.ts";
@@ -10,7 +11,7 @@ import { cluster, GIB, options, ordinary, vm } from "../../support/plan/clusters
 const seconds = (n: number) => new Date(NOW.getTime() + n * 1000);
 const names = ["a", "b", "c", "d", "e", "f"];
 
-/** Returns a cluster with six VMs of 2 GiB on node01. `took`: the seconds of each finished migration. */
+/** Returns a cluster with six VMs of 2 GiB on node01. `took` contains the seconds of each finished migration. */
 function fleet(took: readonly number[]): PlanFacts {
   const migrations = took.map((tookSeconds, i) => ({
     ...migration({ name: `m${i}`, uid: `m${i}`, vmiName: names[i] ?? "", phase: "Succeeded" }),
@@ -26,7 +27,7 @@ const plan = (f: PlanFacts, tweak: Parameters<typeof options>[1] = {}) =>
 test("the duration follows from the cluster's migrations, two at a time", () => {
   const { takes, basis } = plan(fleet([20, 20, 20, 20, 20, 20]));
   expect(basis).toBe("based on 6 finished migrations, their sizes, and KubeVirt's limits");
-  // Three rounds of 20 s, and some seconds to start.
+  // The drain needs three rounds of 20 s, and some seconds to start.
   expect(takes.least).toBeGreaterThan(52);
   expect(takes.most).toBeLessThan(90);
   expect(takes.least).toBeLessThan(takes.most);

@@ -1,6 +1,6 @@
 /**
- * Tests the forecast of a drain's duration, from the durations of this cluster's migrations and the number of parallel
- * migrations.
+ * Tests the forecast of a drain's duration, which depends on the durations of finished migrations and the number of
+ * parallel migrations.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -78,8 +78,8 @@ const drains = fc.record({
 });
 
 /**
- * Returns the seconds that a drain takes. KubeVirt starts the next migration when a migration ends. The first start and
- * the drain's notice of the end take some seconds.
+ * Returns the seconds that a drain takes. The first migration starts after two seconds, and Lifeboat notices the end
+ * after three seconds.
  */
 function happens(times: readonly number[], atOnce: number): number {
   const ends: number[] = [];

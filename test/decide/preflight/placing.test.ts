@@ -1,6 +1,6 @@
 /**
- * Tests that preflight and the sandbox's scheduler agree on the places of pods, one by one and all together, in random
- * clusters.
+ * Tests that preflight and the sandbox's scheduler select the same nodes for pods in random clusters, for one pod and
+ * for all pods.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -34,7 +34,7 @@ const anyTerms = fc.array(
     ),
   { maxLength: 2 },
 );
-/** A volume that only some zones reach, and a volume that every node reaches. */
+/** One volume is available only in some zones. The other volume is available on every node. */
 const VOLUMES = [volumeIn("d", ["1"]), volumeIn("e", undefined)];
 const anySpec = fc
   .record({
@@ -123,7 +123,7 @@ test("for any cluster, the scheduler can place a pod exactly if preflight places
         seen[room.fits ? "fits" : "not"] += 1;
         if (room.node === undefined) continue;
         expect(places).toContain(room.node);
-        // The source pod is gone before the next VM is placed.
+        // The source pod is removed before the next VM is placed.
         there.splice(there.indexOf(pod), 1);
         there.push(podOf(uid, { ...pod.spec, nodeName: room.node }, { labels: pod.metadata.labels ?? {} }));
       }

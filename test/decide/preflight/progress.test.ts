@@ -1,7 +1,4 @@
-/**
- * Tests the progress of a node's evacuation: the state, and the order of the VMs that have left and that remain. Also
- * tests the words for one VM's progress.
- */
+/** Tests the progress of a node's evacuation: the state, the order of the VMs, and the text about each VM. */
 import { expect, test } from "vitest";
 import { nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time, EXTERNAL, NODE } from "../../support/fixtures.ts";
@@ -89,7 +86,6 @@ type Tweak = Parameters<typeof vmiOf>[1];
 interface Seen {
   readonly vmi?: Tweak;
   readonly migration?: Parameters<typeof migration>[0];
-  /** The reason in the status of the VM's Evacuation. */
   readonly reason?: string;
 }
 

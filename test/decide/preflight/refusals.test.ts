@@ -1,6 +1,6 @@
 /**
- * The API server refuses requests during a drain: a quota refuses a migration's target pod, or a budget refuses an
- * eviction because replacements find no room.
+ * Tests drains during which the API server refuses requests. A ResourceQuota refuses a migration's target pod. A
+ * PodDisruptionBudget refuses an eviction if replacements fit on no node.
  */
 import { expect, test } from "vitest";
 import type { PreflightFacts, QuotaFacts } from "../../../shared/preflight/facts.ts";

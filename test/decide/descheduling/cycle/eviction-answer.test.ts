@@ -1,6 +1,6 @@
 /**
- * Tests how a cycle of descheduling interprets the answer to an eviction: from Lifeboat, from KubeVirt's webhook, or
- * from the API server.
+ * Tests how a descheduling cycle interprets the answer to an eviction. The answer comes from Lifeboat, from KubeVirt's
+ * webhook, or from the API server.
  */
 import { expect, test } from "vitest";
 import { undecidedMessage } from "../../../../shared/settings/failure-posture.ts";
@@ -23,15 +23,13 @@ const rows: readonly (readonly [code: number, message: string, outcome: string, 
   [429, `${LIFEBOAT}${MESSAGE.NotMigratable(vmi(), "LiveMigrate")}`,                                          "Refused"],
   [429, `${LIFEBOAT}${undecidedMessage("eviction", 'pod "ns/p"', "the API server cannot be reached")}`,            "Unknown"],
   [429, "Cannot evict pod as it would violate the pod's disruption budget.",                                  "Refused"],
-  // This message quotes the prefix, but does not start with the prefix.
   [429, `${LIFEBOAT}no: Eviction triggered evacuation of VMI "ns/vm"`,                                        "Refused"],
-  // The policy has other prefixes, or the pod is not annotated for eviction in background.
+  // The policy has other prefixes, or the pod lacks the annotation for eviction in background.
   [429, `${OTHER}Moved later`,                                                                                "Background", ["Eviction triggered", "Moved"]],
   [429, `${OTHER}Moved later`,                                                                                "Refused"],
   [429, "Moved later",                                                                                        "Background", ["Moved"]],
   [429, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused",    ["Moved"]],
   [429, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused",    []],
-  // Known messages with another status code.
   [403, `${KUBEVIRT}Eviction triggered evacuation of VMI "ns/vm"`,                                            "Refused"],
   [500, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",   "Refused"],
 ];

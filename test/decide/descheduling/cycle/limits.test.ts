@@ -10,7 +10,7 @@ const ELSEWHERE = { nodeName: "node02", namespace: "shop" };
 
 type Before = "nothing" | "inProgress" | "evicted" | "elsewhere";
 
-/** The pods for which a limit of 1 is reached: no pod, only a VM's launcher pod, or also an ordinary pod. */
+/** The pods for which a limit of 1 is reached: no pod, only a VM's launcher pod, or any pod. */
 type Over = "neither" | "VM" | "both";
 
 // prettier-ignore
@@ -44,7 +44,7 @@ test.each(NAMES.flatMap((limit) => BEFORE.map((before) => [limit, before] as con
     const made = counters({ [limit]: 1 }, before);
     const over = { neither: [undefined, undefined], VM: [limit, undefined], both: [limit, limit] };
     expect([made.limitReached(VM), made.limitReached(POD)]).toEqual(over[rows[limit][before]]);
-    // A pod with the annotation `request-evict-only` counts as a VM's launcher pod does.
+    // A pod with the annotation `request-evict-only` is treated like a VM's launcher pod.
     expect(made.limitReached(requestedPod("only"))).toBe(made.limitReached(VM));
   },
 );

@@ -1,4 +1,7 @@
-/** Tests pods that other parties evict in background: how long each pod counts, and which pods the Lease remembers. */
+/**
+ * Tests how long a pod that another component evicts in background is treated as in progress, and which pods the Lease
+ * records.
+ */
 import { describe, expect, test } from "vitest";
 import {
   annotationsAfter,
@@ -104,7 +107,7 @@ describe("the descheduler's Lease", () => {
     expect(recalled.memory.size).toBe(MOST_REMEMBERED);
     const kept = [asked, first, others.at(-1)].map((pod) => recalled.memory.has(pod?.uid ?? ""));
     expect(kept).toEqual([true, true, true]);
-    // A pod that the memory has dropped does not count as in progress, because the pod would count forever.
+    // A forgotten pod is not treated as in progress. Otherwise, the pod would be in progress forever.
     expect(recalled.inProgress).toHaveLength(MOST_REMEMBERED);
     const written = annotationsAfter({}, new Map(pods.map(({ uid }) => [uid, noted("requested", 0)])), 0);
     expect(Object.keys(written)).toHaveLength(MOST_REMEMBERED);

@@ -1,4 +1,4 @@
-/** Tests the nominations of a policy: the pods and nodes that the policy skips, and the order of its plugins. */
+/** Tests the nominations of a policy: which pods and nodes the policy skips, and the order of its plugins. */
 import { describe, expect, test } from "vitest";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../../shared/descheduling/cycle/policy.ts";
 import { nominate } from "../../../../shared/descheduling/cycle/nominations.ts";
@@ -11,7 +11,6 @@ import { plainPod, policy, vmiOf, vmPod } from "../../../support/descheduling/wo
 import { keyOf } from "../../../../shared/kube/objects.ts";
 import { settings } from "../../../support/fixtures.ts";
 
-/** Nominates every evictable pod that it gets. */
 const everything = (name: string, extensionPoint: EnabledPlugin["extensionPoint"] = "deschedule"): EnabledPlugin => ({
   name,
   extensionPoint,
@@ -89,7 +88,6 @@ test("all deschedule plugins of all profiles come before the first balance plugi
   expect(found.map((one) => one.split(" ")[0])).toEqual(["p/D1", "p/D2", "q/D1", "q/D2", "p/B", "q/B"]);
 });
 
-/** Nominates pods that fit on another node. */
 const fitting: EnabledPlugin = {
   name: "Fitting",
   extensionPoint: "deschedule",

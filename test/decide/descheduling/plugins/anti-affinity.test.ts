@@ -1,4 +1,4 @@
-/** RemovePodsViolatingInterPodAntiAffinity: which pods it evicts, and how many. */
+/** Tests RemovePodsViolatingInterPodAntiAffinity: which pods the plugin evicts, and how many. */
 import { describe, expect, test } from "vitest";
 import { antiAffinity } from "../../../../shared/descheduling/plugins/anti-affinity.ts";
 import type { PodTerm, ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";

@@ -1,4 +1,4 @@
-/** DefaultEvictor: upstream's cases, one per protection. */
+/** Tests DefaultEvictor with upstream's test cases, one for each protection. */
 import { describe, expect, test } from "vitest";
 import {
   DEFAULT_PROTECTIONS,

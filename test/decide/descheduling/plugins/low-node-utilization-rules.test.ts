@@ -1,4 +1,4 @@
-/** LowNodeUtilization, rule by rule: its nodes, the order of its pods, and the effect of limits. */
+/** Tests each rule of LowNodeUtilization: the nodes, the order of the pods, and the effect of limits. */
 import { describe, expect, test } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { type Arguments, lowNodeUtilization } from "../../../../shared/descheduling/plugins/low-node-utilization.ts";
@@ -19,7 +19,7 @@ import {
 const five = ["p1", "p2", "p3", "p4", "p5"];
 const fixed = five.map((name) => pod(name, UNEVICTABLE.daemonSet));
 
-/** Returns pods on a node of 1000m CPU. Each pod requests one of the percentages of this CPU. */
+/** Returns pods on a node with 1000m CPU. Each pod requests one of the percentages of this CPU. */
 const at = (name: string, percents: readonly number[]) =>
   percents.map((percent, i) => pod(`${name}-${i}`, { nodeName: name, requests: { cpu: percent * 10 } }));
 
@@ -59,7 +59,7 @@ describe("LowNodeUtilization", () => {
       nodes: [a, b, d].filter((n) => n !== undefined),
       pods: [...at("a", [20, 20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("d", [20])],
     };
-    // Node d may take 30% more. The second evicted pod exceeds this limit.
+    // Node d may receive pods with 30% of its CPU. The second evicted pod exceeds this limit.
     expect(evicted(lowNodeUtilization, cpu(20, 50), world(few))).toEqual(["a-0", "a-1"]);
   });
 });
@@ -115,7 +115,6 @@ describe("LowNodeUtilization evicts first", () => {
   });
 });
 
-/** Returns five pods on a node. The fullest node is n1. */
 const on = (nodeName: string) =>
   five.map((name) => pod(`${nodeName}-${name}`, { nodeName, requests: { cpu: 0, memory: nodeName === "n1" ? 2 : 1 } }));
 

@@ -1,4 +1,4 @@
-/** NodeFit: upstream's cases, and the rules one by one. */
+/** Tests NodeFit with upstream's test cases, and each rule separately. */
 import { describe, expect, test } from "vitest";
 import type { PodTerm, ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { nodeFit } from "../../../../shared/descheduling/plugins/node-fit.ts";
@@ -22,7 +22,6 @@ interface Facts {
 
 const OTHER = { nodeName: "n2" };
 
-/** Returns whether a pod on n1 fits on n2. */
 function fits(facts: Facts): boolean {
   const subject = pod("p", facts.pod);
   const nodes = [node("n1"), node("n2", facts.node)];

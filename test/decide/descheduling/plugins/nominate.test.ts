@@ -1,4 +1,7 @@
-/** Tests the common rules of plugins that examine all pods of a node: selection, order, and the effect of verdicts. */
+/**
+ * Tests the common rules of plugins that examine all pods of a node: which pods are selected, their order, and the
+ * effect of each verdict.
+ */
 import { describe, expect, test } from "vitest";
 import type { PodSelection } from "../../../../shared/descheduling/plugins/nominate.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
@@ -66,7 +69,7 @@ describe.each(PLUGINS)("the plugin %s", (_, nominate, byNode) => {
     expect(nominated(nominate({}, seen))).toEqual(["a"]);
   });
 
-  // Pods of equal age are ordered by namespace and name, on each node or on all nodes.
+  // Pods with the same age are ordered by namespace and name.
   const pods = ["c", "b", "a"].flatMap((name) => [old(`1${name}`), old(`2${name}`, { nodeName: "n2" })]);
   const inOrder = ["1a", "1b", "1c", "2a", "2b", "2c"];
   // prettier-ignore

@@ -1,4 +1,4 @@
-/** RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints and PodLifeTime: upstream's cases. */
+/** Tests RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints and PodLifeTime with upstream's test cases. */
 import { expect, test, describe } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import {

@@ -1,4 +1,4 @@
-/** RemovePodsViolatingTopologySpreadConstraint: which pods it evicts, and how many. */
+/** Tests RemovePodsViolatingTopologySpreadConstraint: which pods the plugin evicts, and how many. */
 import { describe, expect, test } from "vitest";
 import { type Arguments, topologySpread } from "../../../../shared/descheduling/plugins/topology-spread.ts";
 import type { ScheduledNode, ScheduledPod, SpreadConstraint } from "../../../../shared/kube/scheduled-pod.ts";
@@ -25,7 +25,7 @@ function args(tweak: Partial<Arguments> = {}): Arguments {
   return { constraints: ["DoNotSchedule"], topologyBalanceNodeFit: true, ...tweak };
 }
 
-/** Returns nodes. Each node has its own zone. */
+/** Returns nodes. Each node is in a separate zone. */
 function nodesOf(count: number): readonly ScheduledNode[] {
   return Array.from({ length: count }, (_, i) =>
     node(`n${i}`, { labels: { zone: `z${i}` }, allocatable: { cpu: 99_999, pods: 200 } }),
@@ -41,7 +41,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     matchLabelKeys: [],
     ...tweak,
   });
-  /** Returns pods. `sizes`: the number of pods in each zone. Each zone has one node. */
+  /** Returns pods. `sizes` contains the number of pods in each zone. Each zone has one node. */
   const podsIn = (sizes: readonly number[], tweak: Partial<ScheduledPod> = {}) =>
     sizes.flatMap((size, zone) =>
       Array.from({ length: size }, (_, i) => pod(`z${zone}-${i}`, { nodeName: `n${zone}`, labels: WEB, ...tweak })),
@@ -136,7 +136,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     const two = [spread(), spread({ topologyKey: "rack" })];
     const racks = ["r0", "r0", "r1"];
     const nodes = nodesOf(3).map((one, i) => ({ ...one, labels: { zone: `z${i % 2}`, rack: racks[i] ?? "" } }));
-    // Zones z0 and z1 have two pods each, and rack r0 has all four.
+    // Zones z0 and z1 have two pods each. Rack r0 has four pods.
     const seen = world({ nodes, pods: podsIn([2, 2, 0], { spread: two }) });
     expect(evicted(topologySpread, args(), seen)).toHaveLength(2);
   });
@@ -168,8 +168,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
   test("counts pods that are already leaving as gone", () => {
     const seen = world({ nodes: nodesOf(2), pods: podsIn([4, 0], { spread: own }) }, {}, ["z0-3"]);
     expect(nominated(topologySpread, args(), seen)).toEqual(["z0-3", "z0-0"]);
-    // The pod `large` fits on no node. The plugin counts `large` as gone, because the evacuation of `large` is in
-    // progress.
+    // The pod `large` fits on no node. The plugin treats `large` as gone, because its evacuation is in progress.
     const pods = [web("large", { requests: { cpu: 999_999 } }), web("small")];
     expect(nominated(topologySpread, args(), world({ nodes: nodesOf(2), pods }, {}, ["large"]))).toEqual(["large"]);
   });
