@@ -30,7 +30,6 @@ function writesOf(flow: Flow, way: number): readonly Request[] {
   );
 }
 
-/** Returns the first and the third read of each kind. */
 function readsOf(flow: Flow, way: number): readonly Request[] {
   const reads = [...(COURSES.get(flow) ?? [])].filter(([label]) => isRead(label));
   const all = reads.flatMap(([label, times]) =>

@@ -22,9 +22,8 @@ const POD = pod({ disruptionTarget: { active: true, reason: "PreemptionBySchedul
 export interface Flow extends Moves {
   readonly name: string;
   readonly configuration?: object;
-  /** The kind of request that is sent in each round. */
   readonly asks: "evicts" | "deletes";
-  /** A person's action. The flow repeats the action from `round` on, until the action succeeds. */
+  /** The flow repeats the action from `round` on, until the action succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
   /** The number of rounds with requests. */
   readonly rounds?: number;
@@ -94,7 +93,6 @@ export async function run(
     if (round >= personRound) await act();
     await pass(round < ROUNDS ? ROUND_SECONDS : 60);
   }
-  // Ten more minutes of reconciles must not change the result.
   await pass(600);
   expect(course.isDisturbed, "there is such a request").toBe(disturbance !== undefined);
   if (disturbance?.isLasting === true) expectSaved(flow, fake, disturbance.request.label);
@@ -118,13 +116,11 @@ async function ask({ asks }: Flow, app: App, fake: FakeCluster): Promise<void> {
   // The API server calls KubeVirt's webhook at the same time.
   if (isEviction) reviewBeside(fake, review);
   const { code, text } = await (isEviction ? app.evict(review) : app.delete(review));
-  // If Lifeboat cannot read the facts, the review of a deletion fails. A policy in the API server then refuses the
-  // deletion.
+  // If Lifeboat cannot read the facts, the review fails, and a policy in the API server refuses the deletion.
   if (!isEviction) expect([200, 502, 503, 504]).toContain(code);
   if (code === 200 && text.includes('"allowed":true')) expect(isAlive(fake), `a VM was lost: ${text}`).toBe(false);
 }
 
-/** Performs the person's action. Returns true if the action succeeded. */
 async function personally({ person }: Flow, app: App): Promise<boolean> {
   if (person?.does === "cancels") return (await app.cancel(WEB)).result !== "DrainTaint";
   const cluster = app.target.connect(10);

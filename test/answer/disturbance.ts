@@ -64,7 +64,7 @@ export interface Course {
   readonly die: () => void;
   readonly before: Snapshot;
 }
-/** Returns the objects that the watches show. `history` contains the cluster's earlier states and the current state. */
+/** `history` contains the cluster's earlier states and the current state. */
 export type Watching = (fake: FakeCluster, history: readonly Snapshot[]) => Stores;
 export type Snapshot = ReturnType<FakeCluster["api"]["snapshot"]>;
 
@@ -85,7 +85,6 @@ export interface Disturbance {
 export class Disturbed {
   readonly #fake: FakeCluster;
   readonly #disturbance: Disturbance | undefined;
-  /** The number of requests for each label. */
   readonly requests = new Map<string, number>();
   readonly #history: Snapshot[];
   seconds = 0;

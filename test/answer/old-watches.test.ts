@@ -13,7 +13,7 @@ import { FLOWS, run, WEB } from "./adversity.ts";
 import type { Snapshot, Watching } from "./disturbance.ts";
 
 type Kind = keyof Stores;
-/** Returns the state that a watch of the kind shows. The last state of `history` is current. */
+/** The last state of `history` is current. */
 type Age = (history: readonly Snapshot[], kind: Kind) => Snapshot | undefined;
 
 const behind =
@@ -75,7 +75,6 @@ function given(web: VmiFacts | undefined, launcher: PodFacts | undefined = pod()
 
 const REPORTED = { kind: "VirtualMachineInstance", ...WEB } as const;
 
-/** Reconciles as after a report of the relay. Returns the requests. */
 async function report(fake: FakeCluster, stores: Stores): Promise<readonly string[]> {
   const requests: string[] = [];
   const { target } = openApp(fake, (label) => void requests.push(label), { stores: () => stores });

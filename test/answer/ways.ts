@@ -20,7 +20,6 @@ export type Form = (typeof FORMS)[number];
 
 export interface Way {
   readonly fake: FakeCluster;
-  /** The steps before the counted step, in order. */
   readonly before?: readonly Step[];
   readonly takes: Step;
 }
@@ -64,7 +63,6 @@ const WEB = { namespace: "apps", name: "web" };
 const OF_WEB = report({ kind: "VirtualMachineInstance", ...WEB });
 const OF_NODE = report({ kind: "Node", name: NODE });
 
-/** Creates VM `web` on node01, and another node. */
 function oneVm(configuration: object = {}): FakeCluster {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never", ...configuration });
@@ -74,7 +72,6 @@ function oneVm(configuration: object = {}): FakeCluster {
   return fake;
 }
 
-/** Creates the same VM during a migration by KubeVirt. */
 function moving(): FakeCluster {
   const fake = oneVm();
   fake.vmis.put(marked({ isMigrating: true }));

@@ -35,7 +35,6 @@ function hasTitle(file: string, title: string): boolean {
   return new RegExp(`${begins}(["'\`])${literal}\\1`).test(read(file));
 }
 
-/** Returns the anchors that GitHub generates for a document's headings. */
 function slugsOf(file: string): readonly string[] {
   const headings = [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
   return headings.map((heading) =>
@@ -46,7 +45,6 @@ function slugsOf(file: string): readonly string[] {
   );
 }
 
-/** Returns the problem of an evidence, or undefined if the evidence is valid. */
 function problemOf(evidence: string): string | undefined {
   const test = TEST.exec(evidence);
   if (test !== null) return isTest(test) ? undefined : `no such test: ${evidence}`;

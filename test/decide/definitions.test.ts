@@ -34,7 +34,6 @@ interface Kind {
   readonly unread: Readonly<Record<string, string>>;
   /** The allowed values of fields that the code reads as strings. */
   readonly words: Readonly<Record<string, readonly string[]>>;
-  /** Lists of values in the validation rules of the CustomResourceDefinition. */
   readonly lists: readonly (readonly string[])[];
   /** The limits that the code respects when it writes these fields. */
   readonly written: Readonly<Record<string, number>>;

@@ -18,7 +18,6 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Runs the command as a shell does when a person presses TAB after `line`. */
 async function completed(line: string, kubeconfig = cluster.kubeconfig): Promise<readonly string[]> {
   const log = vi.spyOn(console, "log").mockReturnValue();
   onTestFinished(() => log.mockRestore());

@@ -40,7 +40,6 @@ export interface Together {
   readonly path?: string;
 }
 
-/** Returns a Secret, and webhooks with its certificate and token. `tweak` changes fields of the result. */
 export function fitting({ data, annotations = {}, ...tweak }: Together = {}): Identity {
   const { certPem, keyPem } = CERTIFICATE;
   const own = {
@@ -101,7 +100,6 @@ export const SITE: GuardSite = {
   clock: CLOCK,
 };
 
-/** Returns the guard's policies as installed in the cluster. */
 export function objectsOf(site = SITE): Installed {
   return new Map(SHIPPED.map((one) => [idOf(one), fitPolicy(one, site)]));
 }
@@ -109,7 +107,7 @@ export function objectsOf(site = SITE): Installed {
 const NOTHING = { value: undefined };
 const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
 
-/** Returns the results of the doctor's reads in a healthy cluster. `tweak` replaces some results. */
+/** `tweak` replaces some results of the reads. */
 export function reads(tweak: Tweak = {}): DoctorReads {
   return {
     now: NOW,

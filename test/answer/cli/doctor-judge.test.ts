@@ -20,7 +20,6 @@ type Row = readonly [what: string, tweak: Tweak, said: readonly string[]];
 
 const MARKS = { ok: "√", warning: "‼", unread: "?", failed: "×" } as const;
 
-/** Returns one line for each check that does not pass. */
 async function trouble(tweak: Tweak): Promise<readonly string[]> {
   const checks = (await examine(reads(tweak))).filter(({ status }) => status !== "ok");
   return checks.map(({ status, message, reasons = [] }) => `${MARKS[status]} ${message}: ${reasons.join("; ")}`);

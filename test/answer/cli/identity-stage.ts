@@ -25,7 +25,6 @@ const Configuration = z.object({
   ]),
 });
 
-/** Lists the certificate, the token and the webhook settings that the API server and the replicas use. */
 export interface State {
   readonly certificate: string;
   readonly keys: readonly string[];
@@ -55,7 +54,6 @@ export interface Installing {
   readonly now?: Date;
   readonly ca?: string;
   readonly certManager?: boolean;
-  /** Runs whenever the installation waits. */
   readonly meanwhile?: () => unknown;
 }
 

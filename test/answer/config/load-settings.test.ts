@@ -15,7 +15,6 @@ const KUBEVIRT = { namespace: "virt", featureGates: [], evictionStrategy: "LiveM
 let fake: FakeCluster;
 let cache: SettingsCache;
 let requests: string[];
-/** Requests that match this pattern fail. */
 let broken: RegExp;
 beforeEach(() => {
   fake = new FakeCluster();

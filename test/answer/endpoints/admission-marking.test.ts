@@ -25,7 +25,6 @@ function use(web: VmiFacts): void {
 }
 
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
-/** Returns all objects that Lifeboat may write. */
 const world = () => {
   const { vmis, evacuations, migrations, pods, budgets } = fake;
   const objects = [vmis.list(), evacuations.list(), migrations.list(), pods.list(), budgets.list()];

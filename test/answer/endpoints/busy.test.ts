@@ -14,7 +14,6 @@ import { MemoryBudget, MOST_BYTES, MOST_REVIEWS } from "../../../shared/kube/tra
 
 const MB = 1024 * 1024;
 const GUARDED = { featureGates: { PreemptionEvictionLiveMigration: true } };
-/** The API server does not return this pod until the gate opens. */
 const WAITING = { namespace: "apps", name: "waiting" };
 const TRIGGERED = 'Eviction triggered evacuation of VMI "apps/web"';
 const TRY_AGAIN = "try again: Lifeboat has no memory for another review now: try again";
@@ -37,7 +36,6 @@ beforeEach(async () => {
   return () => gate.reject(new TypeError("the connection broke"));
 });
 
-/** Starts `count` reviews that wait. Their bodies have `bytes` bytes in total. */
 async function fill(count: number, bytes = 0): Promise<void> {
   const request = { ...WAITING, padding: "", dryRun: true };
   const least = JSON.stringify(evictionReview({ request })).length;
@@ -62,7 +60,6 @@ const retried = (what: string) => {
 };
 
 const EVICTED = 'pod "apps/virt-launcher-web-abcde"';
-/** Leaves less free memory than the VMI needs. */
 const FEW_BYTES = MOST_BYTES - 3 * MB;
 
 // prettier-ignore
@@ -74,7 +71,7 @@ test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Reco
 ])("beside %d reviews of %d bytes, %s has to be tried again", async (...[count, bytes, , ask, expected]) => {
   await fill(count, bytes);
   expect(await ask()).toMatchObject({ code: 200, retryAfter: null, body: expected });
-  // The review was answered at once, without waiting for room.
+  // The review was answered at once.
   expect(app.now()).toEqual(NOW);
 });
 

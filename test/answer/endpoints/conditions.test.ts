@@ -21,7 +21,6 @@ async function scanned(by = app): Promise<unknown> {
   return at(fake.api.object("lifeboatconfigurations", { name: "lifeboat" }), "status");
 }
 
-/** Returns answers for an account without any permission on the resource. */
 const without =
   (resource: string): Before =>
   (label, asked) => {

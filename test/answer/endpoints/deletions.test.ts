@@ -102,12 +102,10 @@ test("if the VMI keeps changing, the review fails", async () => {
   expect(answer).toMatchObject({ code: 503, body: { error: { message: "its VMI keeps changing" } } });
 });
 
-/** Returns true if the request fails. */
 type Sick = (request: string) => boolean;
 const listing: Sick = (request) => request.startsWith("list evacuations");
 const creating: Sick = (request) => request === "create evacuations";
 const budgets: Sick = (request) => request.endsWith("poddisruptionbudgets");
-/** Lets a failing request wait forever. */
 const hanging =
   (isSick: Sick): Before =>
   (request) =>
@@ -187,7 +185,6 @@ describe("an allowed deletion that a policy may hold", () => {
   });
 });
 
-/** Creates a pod with a nominatedNodeName. */
 const nominate = (component: string, nominatedNodeName: string, namespace = "kubevirt") => {
   const labels = { "kubevirt.io": component };
   const object = podObject(pod({ namespace, name: "nominated", uid: "nominated", phase: "Pending", labels }));

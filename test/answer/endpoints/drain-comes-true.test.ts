@@ -40,7 +40,6 @@ function putVm(fake: FakeCluster, name: string, { evictionStrategy, migratable, 
 const podsOn = (fake: FakeCluster) => fake.pods.list(({ nodeName }) => nodeName === NODE);
 const ROUNDS = 6;
 
-/** Drains the node for a fixed number of rounds. */
 async function drain(fake: FakeCluster, app: ReturnType<typeof openApp>, isCordoned: boolean): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const pod of podsOn(fake)) {

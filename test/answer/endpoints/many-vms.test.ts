@@ -27,7 +27,6 @@ beforeAll(async () => {
   await app.evict(evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
-/** Returns the number of requests per VM, including requests after the answers. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   await app.settle();
   requests.length = 0;
@@ -46,7 +45,6 @@ async function evictAll(): Promise<void> {
 }
 
 const tick = () => costOf(() => app.tick(tickTime("prod", "small")));
-/** Finds lists whose length depends on the other VMs of the namespace. */
 const growing = () => requests.filter((label) => /^(?:list|count) \S+$/.test(label));
 
 test("a first eviction costs at most 6 requests per VM, Events and status included", async () => {

@@ -15,7 +15,6 @@ const TICK_SECONDS = 50;
 /** The API server lists the namespaces in this order. */
 const [SLOW, QUICK] = ["a-slow", "b-quick"];
 
-/** Creates VMs that must leave their node. */
 function putVms(fake: FakeCluster, namespace: string, count: number): void {
   for (let i = 0; i < count; i++) {
     const [name, uid] = [`vm-${i}`, `${namespace}/vm-${i}`];

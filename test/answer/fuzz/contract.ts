@@ -47,7 +47,6 @@ const Descheduled = z.strictObject({
 });
 const Readiness = z.strictObject({ ready: z.boolean(), message: z.string() });
 const OpenMetrics = z.string().check(z.regex(/^# (?:TYPE|HELP|UNIT) .*\n# EOF\n$/s));
-/** The page for an unknown path. */
 const NoSuchPage = z.string().check(z.startsWith("<!doctype html>"));
 const Empty = z.literal("");
 
@@ -93,7 +92,6 @@ function endpoint(
   return { method, path: new RegExp(`^${path}$`, "s"), answers, ...defaults, ...more };
 }
 
-/** Returns the contract of a page. `pageProblems` checks the body. */
 function page(method: "GET" | "POST", path: string): EndpointContract {
   const codes = [200, 303, 401, 403, 404, 502, 503, 504, ...(method === "POST" ? [400, 409, 413, 415] : [])];
   const answers = Object.fromEntries(codes.map((code) => [code, z.unknown()]));

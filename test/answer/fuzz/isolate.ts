@@ -70,7 +70,6 @@ const REGISTERED = new Map(
 export interface Isolate {
   readonly keys: KeysByCluster;
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  /** The work that continues after the answers. */
   readonly after: readonly Promise<unknown>[];
   send(request: FuzzedRequest, index: number): Promise<Answer>;
 }

@@ -19,7 +19,6 @@ export interface Circumstances {
    * failurePolicy.
    */
   readonly registryFailed: boolean;
-  /** The requests that Lifeboat sent to the cluster while it handled the fuzzed request. */
   readonly asked: readonly Asked[];
   readonly now: Date;
 }
@@ -31,7 +30,6 @@ export async function answerOf(
 }
 
 export interface Judged {
-  /** The endpoint and the status code. */
   readonly outcome: string;
   readonly problems: readonly string[];
 }
@@ -86,7 +84,6 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 }
 
 function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
-  // A page shows the cluster names in its address. The sign-in page redirects to this address.
   const known = decoded(request.path);
   const canary = canaryIn(text, known) ?? canaryIn([...headers].join("\n"), known);
   const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];

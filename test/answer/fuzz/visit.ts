@@ -14,7 +14,6 @@ import { anyRequest } from "./requests/requests.ts";
 
 const REQUESTS_A_VISIT = 4;
 
-/** If a visit fails, fast-check does not print the drawn values, because the error already describes the problem. */
 export const unprinted = { [fc.toStringMethod]: () => "a visit" };
 
 const request = fc.record({ make: anyRequest, pause: often(0, 1, 31, 600) });
@@ -45,7 +44,7 @@ export async function makeVisit({ hostility: drawn, registryFails, requests }: V
     clock.pass(pause);
   }
   const hasEnded = await clock.settle(isolate.after);
-  // Node notices an unhandled rejection one turn later.
+  // Node.js notices an unhandled rejection one turn later.
   await setImmediate();
   const judged = sent.map(({ request: asking, now, answer }, index) => {
     const asked = cluster.asked.filter((one) => one.origin === index);

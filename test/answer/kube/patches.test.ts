@@ -19,7 +19,6 @@ const METADATA = { uid: "vmi-uid", resourceVersion: "1", labels: { app: "web" } 
 const STATUS = { nodeName: "node01" };
 const MARK = { evacuationNodeName: "node01" };
 
-/** Returns a VMI as the API server stores it. */
 function stored(status: object = {}, metadata: object = {}) {
   return { metadata: { ...METADATA, ...metadata }, status: { ...STATUS, ...status } };
 }

@@ -13,7 +13,6 @@ import { GIB, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts"
 interface Other {
   readonly spec: object;
   readonly node?: Partial<NodeFacts>;
-  /** True if VM b is migrating. */
   readonly isMoving?: boolean;
 }
 

@@ -12,9 +12,8 @@ type Death = "before" | "after";
 
 interface Run {
   readonly fake: FakeCluster;
-  /** The number of writes in the first run. If this number is too small, the first run did not crash. */
+  /** The number of writes in the first run. */
   readonly writes: number;
-  /** The UIDs of the VMIs that KubeVirt was asked to restart. */
   readonly restarts: readonly string[];
 }
 

@@ -10,19 +10,17 @@ import { launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures
 export const DB = { namespace: "apps", name: "db" };
 export const KERNEL = { name: "kernel" };
 const VMS = [{ name: "db", vmi: PINNED, runStrategy: "Always" }];
-/** The seconds between two reconciles. */
 const SOON = 9;
 
 export interface Stage {
   readonly fake: FakeCluster;
   readonly app: App;
-  /** Lists the subresources that Lifeboat called, in order: `restart`, `stop` or `start`. */
   readonly asked: string[];
 }
 
 /**
- * Creates the cluster. KubeVirt answers requests with `code`. No virt-controller runs, so the requests do not change
- * the VM. `onWrite` runs before each patch of a resource.
+ * KubeVirt answers requests with `code`. No virt-controller runs, so the requests do not change the VM. `onWrite` runs
+ * before each patch of a resource.
  */
 export function stage(
   spec: object,

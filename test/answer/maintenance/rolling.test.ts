@@ -21,7 +21,6 @@ import {
 interface Stage {
   readonly fake: FakeCluster;
   readonly apps: readonly App[];
-  /** The maximum number of nodes that were cordoned at the same time. */
   most: number;
 }
 
@@ -112,7 +111,6 @@ test("a withdrawn RollingMaintenance uncordons its node, and starts no other nod
   expect(cordoned(stage.fake)).toEqual([]);
 });
 
-/** Uncordons node-1 during its drain, before KubeVirt has moved a VM. */
 async function uncordonedEarly(spec: object = {}): Promise<Stage> {
   const stage = stageOf(spec);
   await stage.apps[0]?.reconcile();

@@ -107,7 +107,6 @@ interface Used {
 
 const VERBS: Readonly<Record<string, string>> = { POST: "create", PATCH: "patch", PUT: "update", DELETE: "delete" };
 
-/** Returns the permission that a request needs. */
 function usedBy(request: string): Used {
   const [method = "", path = ""] = request.split(" ");
   const [, group = "", rest = ""] =

@@ -34,7 +34,6 @@ test("the policies' expressions use only fields that the matched kinds have", as
   }
 });
 
-/** Builds a request for the pod with this path and UID. */
 type Deed = (path: string, uid: string) => RawRequest;
 
 const patch = (path: string, body: unknown): RawRequest => {
@@ -123,7 +122,6 @@ test("Lifeboat's account removes the steering taint", async () => {
   ).toBe(200);
 });
 
-/** Creates a node with the taints of an admission plugin, and changes the node. */
 async function changeOfNode(user: string, body: object | ((before: Taints) => object), more: Taints = []) {
   const name = `node-${++created}`;
   const { spec } = await sandbox.client.create(core.nodes, { metadata: { name } });

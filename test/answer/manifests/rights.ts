@@ -24,7 +24,6 @@ export type Right = keyof typeof RIGHTS;
 
 let count = 0;
 
-/** Creates a user with these additional permissions. */
 export async function createUser(rights: readonly Right[], { sandbox }: Stage): Promise<KubeClient> {
   const { client } = sandbox;
   const name = `user-${++count}`;

@@ -53,9 +53,7 @@ export async function startStage(kind: keyof typeof PATHS, files: readonly strin
     patch,
     remove: async (name: string, by = client) =>
       (await answerTo({ method: "DELETE", path: `${path}/${name}` }, by)).answer,
-    /** Returns a client with every permission that the manifests do not restrict. */
     as: (user: string) => client.as(user, ["system:masters", "system:authenticated"]),
-    /** Creates an object with this status. Resolves to the name of the object. */
     async created(spec: object, status?: object): Promise<string> {
       const { name, answer } = await create(spec);
       const written = status === undefined ? [] : await patch(`${name}/status`, { status });

@@ -8,7 +8,6 @@ import { arriveAt, mainOf, words } from "./support/visitor.ts";
 
 const BLOCKED: Scene = { vms: [vmi()], evacuations: [of("web", { phase: "Blocked" })], cordoned: true };
 
-/** Returns the requests of each visit to the page. Some seconds pass between two visits. */
 async function counting(scene: Scene, path: string) {
   const asked: string[] = [];
   const there = await arriveAt({ prod: clusterOf(scene) }, { before: (request) => void asked.push(request) });

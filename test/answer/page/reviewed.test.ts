@@ -48,7 +48,6 @@ function withAnotherSignature(token: string): string {
 
 let accounts = 0;
 
-/** Creates a service account with these cluster-wide permissions. */
 async function account(rights: Rights = []): Promise<string> {
   const { client } = installed.sandbox;
   const name = `visitor-${++accounts}`;

@@ -15,7 +15,6 @@ const grant: Grant = { cluster: "prod", name: "jané", until: SECONDS + 60 };
 const found = async (cookie: string | undefined, of = entry(), cluster = "prod") =>
   await findGrant(cookie, { cluster, entry: of, now: NOW });
 
-/** Changes the content of a cookie and keeps its signature. */
 async function forged(tweak: Partial<Grant>): Promise<string> {
   const [text = ""] = (await signGrant({ ...grant, ...tweak }, entry("a-forgers-own-token"))).split(".");
   const [, mac = ""] = (await signGrant(grant, entry())).split(".");

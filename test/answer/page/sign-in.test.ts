@@ -146,7 +146,6 @@ test("typed text stays text in the page", async () => {
   expect(isEscaped((await fleet().get(`/signin?to=${encodeURIComponent(HOSTILE)}`)).text)).toBe(true);
 });
 
-/** A cookie with the names of 40 clusters and without a valid signature. */
 const unsigned = () => Array.from({ length: 40 }, (_, i) => `${btoa(JSON.stringify([`c${i}`, "x", 9e9]))}.x`).join("~");
 
 describe("with clusters of the registry", () => {

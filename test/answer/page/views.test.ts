@@ -17,10 +17,7 @@ const PAGES = {
 };
 type View = keyof typeof PAGES;
 
-/**
- * Returns the content of a page. Adds a second cluster, because the page of all clusters exists only for several
- * clusters.
- */
+/** Adds a second cluster, because only several clusters have a common page. */
 async function textOf(view: View, scene: Scene): Promise<string> {
   const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() });
   const answer = await there.get(PAGES[view]);
@@ -34,10 +31,7 @@ const GONE = { targetNode: "node02", completionTime: time(-30) };
 const VM = vmi({ activePods: { "pod-web": NODE }, uid: "vmi-web" });
 const ABANDONED = ended("web", "Abandoned", { message: "5 attempts have failed", attempts: 5 });
 
-/**
- * A node with six VMs: two have left, and one each is migrating, is in back-off, cannot migrate, and waits for its
- * owner.
- */
+/** Two VMs have left. The other four VMs are migrating, in back-off, unable to migrate, and waiting for their owner. */
 const DRAIN: Scene = {
   cordoned: true,
   vms: [

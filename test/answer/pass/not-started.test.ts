@@ -9,7 +9,7 @@ import { at, evacuation, marked, migration, NODE, node, pod, POD_UID, time } fro
 
 const RULING = 'admission webhook "policy.example.com" denied the request: no migration on a Sunday';
 
-/** Creates a VM with an evacuationNodeName, an Evacuation that has waited for a minute, and the VM's `migrations`. */
+/** The Evacuation has waited for a minute. */
 function cluster(migrations: readonly Parameters<typeof migration>[0][] = []): FakeCluster {
   const fake = new FakeCluster();
   fake.nodes.put(node());

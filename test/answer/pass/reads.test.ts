@@ -89,7 +89,6 @@ function sized(memory: number) {
   return { ...node({ name: `node-${memory}` }), allocatable: { memory } };
 }
 
-/** Adds a node with MemoryPressure and one VM. */
 function putPressed(fake: FakeCluster): void {
   fake.nodes.put(node({ name: "full", pressures: ["MemoryPressure"] }));
   fake.vmis.put(vmi({ nodeName: "full" }));

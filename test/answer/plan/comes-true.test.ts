@@ -9,7 +9,6 @@ import { fleetFor, objectsOf } from "../../support/plan/fleet.ts";
 import { historyOf, paceFor, secondsFor } from "../../support/plan/pace.ts";
 import { type Compared, compare, planFor } from "../../support/plan/promises.ts";
 
-/** The nightly run tests more clusters. */
 const FLEETS = Number(process.env["PLAN_FLEETS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 10 : 200));
 /** The seed of the first cluster. Each cluster has its own seed, which also decides the scheduler's random choices. */
 const SEED = Number(process.env["PLAN_SEED"] ?? 20_261_128);

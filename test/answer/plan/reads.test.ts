@@ -69,7 +69,6 @@ test("a plan reads lists in pages, one page at a time", async () => {
   expect(ofPods.map(({ searchParams }) => searchParams.has("continue"))).toEqual([false, true, true]);
 });
 
-/** Reads the facts of a plan with one VM, and with a volume that is being detached. */
 async function readAttached(answers: Answers = {}) {
   const fake = clusterWith(answers);
   fake.api.remove("pods", POD);

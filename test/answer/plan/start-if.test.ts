@@ -28,7 +28,6 @@ const asked = fc.record({
 
 type Asked = typeof asked extends fc.Arbitrary<infer T> ? T : never;
 
-/** Returns the plan's text about the node, and the status of the NodeEvacuation. */
 async function both({ startIf, whenBlocked }: Asked, all: readonly Vm[]) {
   const fake = created({ startIf, virtualMachines: { whenBlocked } }, all);
   const f = await observePlan({ cluster: connectTo(fake), settings: settings(), now: NOW });

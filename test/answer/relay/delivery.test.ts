@@ -42,7 +42,6 @@ afterEach(async () => {
   expect(worker.problems).toEqual([]);
 });
 
-/** Waits until all work is done that needs no time. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
@@ -52,7 +51,7 @@ async function pass(ms: number): Promise<void> {
   await settle();
 }
 
-/** Lets the time pass that the relay has logged as its next wait. Returns the length of this wait in milliseconds. */
+/** Lets the wait pass that the relay has logged. Returns its length in milliseconds. */
 async function wait(): Promise<number> {
   const ms = lines.at(-1)?.inMs ?? 0;
   await pass(ms);
@@ -140,7 +139,7 @@ test("while the Worker fails on one object, it gets all other objects, new objec
       .filter((id) => id !== "vm-3.1")
       .toSorted(),
   );
-  // After these seconds, the relay retries every five seconds.
+  // From now on, the relay retries every five seconds.
   for (let seconds = 0; seconds < 30; seconds++) await pass(1000);
   delivery.put(vmiEvent("new"));
   await pass(500);

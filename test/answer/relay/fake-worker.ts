@@ -17,9 +17,7 @@ const webhook = new Webhook(SECRET);
 export type Events = readonly LifeboatEvent[];
 
 export class FakeWorker {
-  /** Lists every attempted delivery with the status code of the answer. */
   readonly attempts: { readonly events: Events; readonly code: number }[] = [];
-  /** Violations of the contract in the deliveries. */
   readonly problems: string[] = [];
   answer: (events: Events) => Response | Promise<Response> = () => answered(204);
   readonly #now: () => Date;

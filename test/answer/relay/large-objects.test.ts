@@ -31,7 +31,6 @@ function podOf(
 const many = (bytes: number) =>
   Object.fromEntries(Array.from({ length: bytes / 100 }, (_, i) => [`label-${i}`, "x".repeat(90)]));
 
-/** Starts an API server with these pods, and a watch of the pods. Tests write the lines of the watch. */
 async function watching(pods: readonly object[]) {
   let stream: ServerResponse | undefined;
   let live = pods;

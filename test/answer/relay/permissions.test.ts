@@ -12,7 +12,6 @@ afterAll(() => stage.stop());
 
 const Line = z.object({ watch: z.optional(z.string()), reason: z.optional(z.string()) });
 
-/** Starts a relay without the permission. Records which watches the API server refuses. */
 async function startWithout(permission?: string) {
   const manifests = readManifests(RBAC).map((one) => (permission === undefined ? one : without(one, permission)));
   await applyManifests(stage.client, manifests);

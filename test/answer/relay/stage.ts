@@ -94,7 +94,6 @@ export async function startStage() {
         metadata: { namespace: NAMESPACE, name },
         spec: { domain: { devices: {} }, evictionStrategy: "LiveMigrate" },
       }),
-    /** Creates the Event that the kubelet reports. */
     report: ({ metadata: { namespace = "", name, uid } }: Pod, reason: string): Promise<Event> =>
       client.create(events, {
         metadata: { namespace, name: `${name}.${reason.toLowerCase()}` },
@@ -104,7 +103,6 @@ export async function startStage() {
         lastTimestamp: now(),
         count: 1,
       }),
-    /** Sets the condition that the scheduler sets before a deletion. */
     preempt({ metadata }: Pod): Promise<Pod> {
       const condition = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };
       const body = { status: { conditions: [{ ...condition, lastTransitionTime: now() }] } };
@@ -116,7 +114,6 @@ export async function startStage() {
     async stopRelays(): Promise<void> {
       for (const relay of relays.splice(0)) await relay.stop();
     },
-    /** Stops all relays, and deletes all objects that a relay could report. */
     async reset(): Promise<void> {
       await this.stopRelays();
       for (const resource of [pods, kubevirt.virtualMachineInstances, evacuations, events])

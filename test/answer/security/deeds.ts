@@ -15,7 +15,6 @@ export type Deed = (given: Given) => RawRequest | Promise<RawRequest>;
 
 export interface Given {
   readonly sandbox: Sandbox;
-  /** Creates a pod of the component. Returns the pod's path and UID. */
   readonly pod: (component?: string) => Promise<{ readonly path: string; readonly uid: string }>;
   readonly vmi: () => Promise<string>;
 }
@@ -156,7 +155,6 @@ export const event = post(pathOf("events"), {
 
 const changesNode = (change: object) => () => merge("/api/v1/nodes/node-1", change);
 const [key, effect] = ["lifeboat.dev/maintenance-pending", "PreferNoSchedule"];
-/** Lists changes of a node that Lifeboat itself makes. */
 export const ownNodeChanges: readonly Deed[] = [
   changesNode({ spec: { unschedulable: true } }),
   changesNode({ metadata: { annotations: { "lifeboat.dev/cordoned-by": "x" } } }),

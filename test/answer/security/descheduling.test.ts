@@ -22,7 +22,6 @@ import * as raw from "../../support/generators/objects.ts";
 
 const TENANT = "tenant";
 
-/** Node n0 has a taint. n0 and n1 are full. */
 const NODES = [
   node("n0", { labels: { zone: "a" }, taints: [taint("maintenance")] }),
   node("n1", { labels: { zone: "a" } }),
@@ -65,7 +64,6 @@ const written = fc.record({
 });
 
 const onNode = fc.constantFrom(...NODES.map(({ name }) => name));
-/** Draws the pods of the tenant. */
 const anyPods = fc.array(fc.tuple(raw.anyPod, written, onNode), { maxLength: 5 }).map((pods) => {
   const objects = pods.map(([drawn, forgery, nodeName], i) => {
     const own = { namespace: TENANT, name: `mine-${i}`, uid: `mine-${i}`, creationTimestamp: time(-1e9) };
@@ -118,7 +116,6 @@ function touchedBy(action: Action): readonly NamespacedName[] {
   return [{ namespace, name: spec.pod?.name ?? "" }];
 }
 
-/** Returns the pods of other tenants that were changed or evicted. */
 async function touchedIn(world: World): Promise<readonly string[]> {
   const touched: NamespacedName[] = [];
   await runCycle(worldOf(world), {

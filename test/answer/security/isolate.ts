@@ -37,7 +37,6 @@ async function list(): Promise<number> {
   return (await connect().list("virtualmachineinstances")).length;
 }
 
-/** Watches pods as the server in the cluster does. */
 async function watch(): Promise<number> {
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server, skipTLSVerify: true }, { name: "u" });
@@ -61,7 +60,6 @@ async function forecast(): Promise<unknown> {
   return (await readPreflight("node-1", { deleteEmptyDirData: false, force: false }, observer))?.unread;
 }
 
-/** Sends `count` reviews in parallel. */
 async function review(count: number): Promise<object> {
   const app = openApp({ CLUSTERS: { prod: entry(server) } });
   const ask = async () => (await app.evict(evictionReview({ request: { dryRun: true } }), "30s")).text;

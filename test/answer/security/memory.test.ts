@@ -26,7 +26,6 @@ const LARGE_POD = {
   metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...labels } },
 };
 
-/** Returns a list page by page. */
 const pages =
   (object: unknown): Behaviour =>
   ({ query }) => {

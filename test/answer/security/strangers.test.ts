@@ -81,7 +81,6 @@ test("a stranger's requests look up each name once in 30 s, and at most a hundre
   expect([get.mock.calls, list.mock.calls]).toEqual([[["other"]], []]);
   for (let i = 0; i < 300; i++) expect(await ask(`c${i}`)).toBe(404);
   expect([get.mock.calls.length, list.mock.calls.length]).toEqual([100, 1]);
-  // Lifeboat looks up a name that is in the list.
   expect(await ask("prod")).toBe(404);
   expect(get.mock.lastCall).toEqual(["prod"]);
   there.pass(31);

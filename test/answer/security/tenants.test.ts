@@ -17,7 +17,6 @@ import { allowance, evictionOf } from "../../support/reviews.ts";
 
 /** The API server lists this namespace before the other namespaces. */
 const TENANT = "a-tenant";
-/** Lists the objects that a tenant can create or cause. */
 const WRITABLE = [PATH.pods, PATH.vmis, PATH.migrations, PATH.budgets];
 
 /**
@@ -74,7 +73,6 @@ function worldOf(fake: FakeCluster, namespace: string) {
     .toSorted();
 }
 
-/** Evicts another tenant's VM and runs a full scan. Returns the state of the cluster. */
 async function stateOf(fake: FakeCluster) {
   const app = openApp(fake);
   const { body } = await app.evict(evictionOf({ namespace: NAMESPACE, name: launcherOf("web") }));

@@ -27,7 +27,6 @@ const RUNNING = { type: "merge", body: { status: { phase: "Running" } } } as con
 
 let api: MeasuredApiServer;
 let server: ImageServer;
-/** Contains one review of a first eviction for each VM. */
 const reviews: string[] = [];
 const sockets: Socket[] = [];
 
@@ -55,7 +54,6 @@ function review(body: string) {
   return server.review(body, new Agent({ keepAlive: false, rejectUnauthorized: false }));
 }
 
-/** Resolves when the connection is open or closed. */
 async function open(socket: Socket, opened: string): Promise<void> {
   sockets.push(socket.on("error", () => undefined).on("data", () => undefined));
   await Promise.race([once(socket, opened), once(socket, "close")]);

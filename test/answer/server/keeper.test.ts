@@ -28,7 +28,6 @@ const OPTIONAL = ["optional/guard/guard.yaml"];
 
 let sandbox: Sandbox;
 let connect: () => Client;
-/** Has the permissions of the server. */
 let server: KubeClient;
 beforeAll(async () => {
   ({ sandbox, connect, server } = await startInstalled(OPTIONAL));
@@ -40,7 +39,6 @@ const write = (data: Readonly<Record<string, string | null>>) =>
   sandbox.client.patch(secrets, SERVER, { type: "merge", body: { data } });
 const base64 = (of: string) => Buffer.from(of).toString("base64");
 
-/** Starts a replica, and records its settings and log messages. */
 function startKeeping() {
   const clock = createSteppedClock();
   const ending = new AbortController();

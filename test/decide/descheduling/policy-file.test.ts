@@ -13,7 +13,6 @@ async function parse(tweak: Readonly<Record<string, unknown>>) {
   return problems.length === 0 ? { ok: true, value } : { ok: true, value, problems };
 }
 
-/** Contains every plugin with its minimum arguments. */
 const LEAST = {
   LowNodeUtilization: { thresholds: { cpu: 20 }, targetThresholds: { cpu: 50 } },
   RemovePodsViolatingNodeTaints: {},

@@ -60,7 +60,6 @@ describe("KubeVirt's own back-off", () => {
 describe("an evacuation whose next migration KubeVirt delays", () => {
   const last = failed(-10, { name: "first", failureReason: "no room" });
   const counted = { attempts: 1, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
-  /** Returns an Evacuation in Lifeboat's back-off, which ends in `rest` seconds. */
   const backingOff = (rest: number) =>
     evacuation({
       status: { ...counted, lastFailedMigration: { name: "first", uid: last.uid }, nextAttemptTime: time(rest) },

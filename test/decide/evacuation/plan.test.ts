@@ -1,4 +1,7 @@
-/** Tests Evacuations that start without a request, the removal of finalizers, and the history of Evacuations. */
+/**
+ * Tests Evacuations that start without a request, the cleanup of a VMI and its migrations after an Evacuation, and the
+ * history of Evacuations.
+ */
 import { describe, expect, test } from "vitest";
 import { planNewEvacuations, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";

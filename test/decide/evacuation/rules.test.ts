@@ -187,7 +187,6 @@ const rows: readonly Row[] = [
   ["received VM whose migration has ended: it did not move off this node",         evacuation(), { migrations: [{ ...received, phase: "Succeeded" }] },     CREATED],
 ];
 
-/** Returns true if the status does not change while the facts do not change. */
 function isSettled({ phase, message = "" }: EvacuationStatus): boolean {
   return phase !== "BackingOff" && !message.includes("is being marked") && !message.includes("has been created");
 }

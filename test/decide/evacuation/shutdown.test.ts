@@ -16,7 +16,6 @@ const another = { ...web, uid: "another", nodeName: "node02", activePods: { othe
 const ended = { ...web, phase: "Succeeded" };
 
 interface Asking {
-  /** Undefined if the VirtualMachine does not exist. */
   readonly vm: object | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts;

@@ -1,6 +1,6 @@
 /**
- * Tests requests to evict a VM's launcher pod. The tables list the answers by strategy and mobility. Other tests check
- * which Evacuation a request creates, joins or waits for.
+ * Tests requests to evict a VM's launcher pod. The tables list the answer by strategy and mobility, and the Evacuation
+ * that a request creates, joins or waits for.
  */
 import { describe, expect, test } from "vitest";
 import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";

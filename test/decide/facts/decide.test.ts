@@ -13,7 +13,6 @@ import { factsOf, OddList, readsOf } from "../../support/facts.ts";
 const NODES = { "nodes a": node({ name: "a" }), "nodes b": node({ name: "b" }), "nodes c": undefined, "nodes d": undefined, "nodes e": undefined, "nodes f": undefined, "nodes g": undefined }; // prettier-ignore
 const isThere = (facts: Facts, name: string) => facts.get("nodes", named(name)) !== undefined;
 
-/** Records the facts that are requested in each round. */
 function inRounds(map: Readonly<Record<string, unknown>>) {
   const rounds: string[][] = [];
   let round: string[] | undefined;
@@ -111,7 +110,6 @@ test("different views of a resource are different facts", async () => {
 
 const ofNodes = (f: Facts) => each(["a", "b"], (name) => f.get("nodes", named(name)));
 
-/** Returns a source of facts. Each read returns `name`. */
 const source =
   (name: string, isCached: boolean, asked: string[]): Reads =>
   async ({ key }) => {

@@ -18,7 +18,6 @@ const LABELLED = ["CreateEvacuation", "Label"] as const;
 
 const moving = { vmi: marked({ isMigrating: true }) };
 
-/** Returns a VM with an Evacuation that was created `ago` seconds ago. */
 function waiting(ago: number) {
   return { vmi: marked(), evacuations: [disrupted("Preemption", 120 - ago, { createdAt: at(-ago).getTime() })] };
 }

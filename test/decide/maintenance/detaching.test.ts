@@ -26,7 +26,6 @@ const TWO = [attached("disk-1"), attached("disk-2"), attached("disk-3", "node02"
 const failing = (failure: Failure) => new ClusterError(failure);
 const refused = (code: number) => failing({ reason: "Refused", code, request: "GET /volumeattachments" });
 
-/** Returns the phase, the condition, and the message about volumes. */
 function drainedOf(situation: Situation): string {
   const next = nextOf(situation);
   const written = nodeStatusAfter(situation.ne ?? started(), next, NOW);

@@ -15,7 +15,6 @@ import { at, pod } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
 
-/** Returns the VMI that the API server has for this VM. */
 function whereabouts({ vmi, place }: Vm) {
   const shown: Readonly<Record<Vm["place"], VmiFacts | undefined>> = {
     Here: vmi,

@@ -28,7 +28,6 @@ const active = [own("web")];
 const stopped = [own("db", { status: { phase: "Stopped" } })];
 const blocking = facts({ vmis: [pinnedVm("web")] });
 
-/** Returns the next step of a NodeEvacuation that can start. */
 const waiting = (situation: Situation) => nextOf({ preflight: facts(), vms: { "apps/web": {} }, ...situation });
 
 const ROLLOUT = { kubevirts: [{ isRollingOut: true }], rollingmaintenances: [] };

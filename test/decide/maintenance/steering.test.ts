@@ -14,7 +14,6 @@ const steering = (phases: Phases, spec: Spec = {}, status: RollingMaintenanceFac
 const tainted = (...names: readonly string[]) =>
   NODES.map((name) => node({ name, taints: names.includes(name) ? [PENDING_TAINT] : [] }));
 
-/** Returns the names of the nodes that have the taint after the planned actions. */
 function taintedAfter(nodes: ReturnType<typeof tainted>, all: readonly RollingMaintenanceFacts[]): readonly string[] {
   const after = new Set(nodes.filter(({ taints }) => taints.length > 0).map(({ name }) => name));
   for (const action of planSteering(nodes, all, NOW).chains.flat()) {

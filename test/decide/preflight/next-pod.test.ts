@@ -29,10 +29,6 @@ const other = (labels: object, memory = 8 * GIB) => node("node02", { labels: { .
 
 type Selector = Readonly<Record<string, string>>;
 
-/**
- * Returns facts about a VM with this CPU model, a launcher pod with this nodeSelector, and another node with these
- * labels.
- */
 function world(cpuModel: string | undefined, nodeSelector: Selector, labels: object, from = source) {
   const pods = [launcher("a", { placement: { nodeSelector } })];
   const vmis = [vmiOf("a", { asks: { ...PLAIN, ...(cpuModel !== undefined && { cpuModel }) } })];

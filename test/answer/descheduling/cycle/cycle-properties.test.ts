@@ -52,7 +52,6 @@ function enabled<A>(plugin: Plugin<A>, args: A): EnabledPlugin {
 }
 
 const FULL = { thresholds: { cpu: 40, pods: 20 }, targetThresholds: { cpu: 50, pods: 30 } };
-/** These plugins evict most pods of a small cluster. */
 const REAL_PLUGINS: readonly EnabledPlugin[] = [
   enabled(lowNodeUtilization, utilizationArguments(FULL)),
   enabled(nodeTaints, { includePreferNoSchedule: true, excludedTaints: [], includedTaints: [] }),
@@ -91,7 +90,6 @@ function becomes(does: "confirm" | "finish" | "cancel", uid: string, fake: FakeC
   }
 }
 
-/** Lets time pass, and ends withdrawn Evacuations. */
 function wait(seconds: number, fake: FakeCluster): void {
   for (const e of fake.evacuations.list(({ spec }) => spec.intent === "Withdrawn"))
     setStatus(fake, e.spec.pod?.uid ?? "", { phase: "Withdrawn" });

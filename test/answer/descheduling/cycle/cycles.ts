@@ -13,7 +13,6 @@ import { type Heard, policy, scripted, vmiOf } from "../../../support/descheduli
 import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 
 export interface Options {
-  /** Names the pods that the scripted plugin nominates, in order. */
   readonly order: readonly string[];
   /** Replaces the scripted plugin. */
   readonly plugins?: readonly EnabledPlugin[];
@@ -24,7 +23,6 @@ export interface Options {
 
 export interface Done extends CycleReport {
   readonly heard: Heard;
-  /** Records every request except reads. */
   readonly requests: readonly string[];
 }
 
@@ -82,7 +80,6 @@ export function leaseOf(fake: FakeCluster): LeaseFacts {
   return found ? Lease.parse(found) : {};
 }
 
-/** Creates a Lease that another cycle acquired at `acquireTime`. */
 export function holdLease(fake: FakeCluster, acquireTime: string, leaseDurationSeconds: number): void {
   const spec = { holderIdentity: "lifeboat", acquireTime, leaseDurationSeconds };
   fake.api.put("leases", { metadata: { ...LEASE, uid: "lease", resourceVersion: "1" }, spec });
@@ -92,13 +89,11 @@ export function evacuationsOf(fake: FakeCluster, uid: string): readonly Evacuati
   return fake.evacuations.list(({ spec }) => spec.pod?.uid === uid);
 }
 
-/** Sets the status of the pod's active Evacuation. */
 export function setStatus(fake: FakeCluster, uid: string, status: Partial<EvacuationFacts["status"]>): void {
   for (const e of evacuationsOf(fake, uid).filter(isActive))
     fake.evacuations.put({ ...e, status: { ...e.status, ...status } });
 }
 
-/** Returns the unfinished pods that have an active Evacuation. */
 export function leaving(fake: FakeCluster): readonly ScheduledPod[] {
   return podsOf(fake).filter((pod) => !isFinal(pod) && evacuationsOf(fake, pod.uid).some(isActive));
 }

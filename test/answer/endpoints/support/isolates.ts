@@ -29,7 +29,6 @@ export function withVm(tweak: Partial<VmiFacts> = {}): FakeCluster {
 export const markOf = (fake: FakeCluster) => fake.vmis.get(WEB)?.evacuationNodeName;
 export const all = (fake: FakeCluster): readonly EvacuationFacts[] => fake.evacuations.list();
 
-/** An action of an isolate, of KubeVirt, or of a person. */
 export type Task = (app: App, fake: FakeCluster, turn: () => Promise<void>) => Promise<unknown>;
 
 export const evict: Task = async (app) => {

@@ -11,7 +11,6 @@ import { SECRETS, UPSTREAM } from "../canaries.ts";
 import { behaviour, type Outcome } from "./misbehaviour.ts";
 
 export const SERVER = "https://api.prod.example.com";
-/** The address of a Workers VPC binding. */
 export const BOUND_SERVER = "https://kubernetes.default.svc";
 
 /** The index of the request to Lifeboat that caused the current work. The work may continue after the answer. */
@@ -35,7 +34,6 @@ export const hostility = fc.record({
    * deadline.
    */
   seconds: fc.constantFrom(0.1, 0.4, 0.8, 0.8),
-  /** Adds markup to every nth text in the cluster's objects. */
   markupIn: often(Infinity, 1, 5),
 });
 type Hostility = typeof hostility extends fc.Arbitrary<infer T> ? T : never;

@@ -39,7 +39,7 @@ const html = fc.constantFrom(200, 403, 404, 409, 502).map((code) => instead(code
 const moved = fc.constantFrom(301, 302, 307).map((code) => instead(code, UPSTREAM, { location: "/elsewhere" }));
 const broken = fc.boolean().map((within) => (): Outcome => ({ kind: "Broken", within }));
 const slow = fc.constantFrom(1, 6, 40, Infinity).map((seconds) => (): Outcome => ({ kind: "Slow", seconds }));
-/** Returns lists with items of another kind. Some lists always announce a further page. */
+/** Draws lists with items of another kind. Some lists always announce a further page. */
 const strange = fc
   .tuple(fc.constantFrom(0, 3, 300), fc.constantFrom({}, {}, {}, { continue: "more" }))
   .map(([n, metadata]) => {

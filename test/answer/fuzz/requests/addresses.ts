@@ -58,6 +58,5 @@ export const pathMutation = fc
   .map((mutation) => (path: string) => {
     const [before = "", ...query] = path.split("?");
     const changed = mutation(before);
-    // An HTTP request line must start with a slash.
     return [changed.startsWith("/") ? changed : `/${changed}`, ...query].join("?");
   });

@@ -51,7 +51,6 @@ export function contentType(usual: string): fc.Arbitrary<readonly Header[]> {
   );
 }
 
-/** Returns a signature of Standard Webhooks: `v1,<base64>`. */
 export function signatureOf(body: string, id: string, timestamp: string, secret: string): string {
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
   return `v1,${createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
@@ -87,7 +86,6 @@ export const signing = fc
       fc.constant((right: string) => right),
       fc.constantFrom(...ODD_SIGNATURES),
     ),
-    /** Removes or repeats headers. */
     without: often<number | undefined>(undefined, 0, 1, 2),
     twice: often<number | undefined>(undefined, 0, 1, 2),
   })

@@ -5,7 +5,6 @@ export type Header = readonly [name: string, value: string];
 
 export interface FuzzedRequest {
   readonly method: string;
-  /** The path, with the query. */
   readonly path: string;
   readonly headers: readonly Header[];
   readonly body?: string | Uint8Array<ArrayBuffer>;
@@ -56,7 +55,6 @@ export function platformRequest(request: FuzzedRequest): Request {
 
 const LONGEST_SHOWN = 4000;
 
-/** Returns the request as text, so that a person can repeat the request. */
 export function shown({ method, path, headers, body }: FuzzedRequest): string {
   const text = typeof body === "string" ? body : body && `base64:${Buffer.from(body).toString("base64")}`;
   const lines = [`${method} ${path}`, ...headers.map((header) => header.join(": ")), "", text ?? ""];

@@ -16,7 +16,6 @@ import { authorization, type Caller, contentType, signing } from "./credentials.
 import { pageRequest } from "./pages.ts";
 import type { FuzzedRequest, Header } from "./request.ts";
 
-/** Builds a request. `now` is the time of the sender's clock. */
 export type Make = (now: Date) => FuzzedRequest;
 type Body = FuzzedRequest["body"] & {};
 

@@ -23,7 +23,6 @@ export interface Scene {
 }
 
 interface Maintained {
-  /** The NodeEvacuation belongs to the RollingMaintenance `weekend`. */
   readonly isPart?: true;
   readonly spec?: object;
   readonly virtualMachines?: object;
@@ -115,7 +114,6 @@ function runningMigration({ name }: VmiFacts): MigrationFacts {
 
 const about = (vmiName: string) => ({ virtualMachineInstanceUID: `vmi-${vmiName}`, podUID: `pod-${vmiName}` });
 
-/** Returns an active Evacuation of the VM. */
 export function of(vmiName: string, status: Partial<EvacuationFacts["status"]> = {}, more: object = {}) {
   const spec = { vmiName, pod: { uid: `pod-${vmiName}` } };
   const its = { ...about(vmiName), ...status };

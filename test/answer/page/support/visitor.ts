@@ -83,7 +83,6 @@ export function mainOf({ text }: PageAnswer): string {
   return /<main.*<\/main>/s.exec(text)?.[0] ?? "";
 }
 
-/** Returns the text without markup. Replaces repeated spaces with one space. */
 export function words(main: string): string {
   return main
     .replaceAll(/<[^>]*>/g, " ")

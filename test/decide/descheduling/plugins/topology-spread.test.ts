@@ -25,7 +25,6 @@ function args(tweak: Partial<Arguments> = {}): Arguments {
   return { constraints: ["DoNotSchedule"], topologyBalanceNodeFit: true, ...tweak };
 }
 
-/** Returns nodes. Each node is in a separate zone. */
 function nodesOf(count: number): readonly ScheduledNode[] {
   return Array.from({ length: count }, (_, i) =>
     node(`n${i}`, { labels: { zone: `z${i}` }, allocatable: { cpu: 99_999, pods: 200 } }),
