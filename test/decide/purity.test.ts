@@ -1,6 +1,6 @@
 /**
- * Tests that decisions are pure: facts in, actions out. The compiler excludes types of the platform. These tests
- * exclude clocks, randomness and foreign imports, and check the order of the folders.
+ * Tests that the code in `shared` uses no clock, no randomness and no foreign imports, and that its folders import each
+ * other in order. The compiler excludes the platform's types.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -26,8 +26,8 @@ function isPure(file: string): boolean {
 }
 
 /**
- * Finds imports. An import of foreign types would add the platform's ambient types, and the compiler would no longer
- * exclude the platform.
+ * Matches imports. A foreign import could add the platform's ambient types, so that the compiler would accept them
+ * everywhere.
  */
 const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
 const IMPURE =
@@ -35,7 +35,6 @@ const IMPURE =
 
 const sourceOf = (file: string): string => readFileSync(new URL(file, SHARED), "utf8");
 
-/** Returns the imported files, type imports included. Paths of files in `shared` are relative to `shared`. */
 function importsOf(file: string): readonly string[] {
   const imported = [...sourceOf(file).matchAll(IMPORTED)].map(([, from = ""]) => from);
   return imported.map((from) =>
@@ -43,7 +42,7 @@ function importsOf(file: string): readonly string[] {
   );
 }
 
-/** Files and folders whose schemas may import zod/mini. This import adds no ambient types. */
+/** Lists files and folders whose schemas may import zod/mini. zod/mini adds no ambient types. */
 const SCHEMAS = [
   "descheduling/plugins/",
   "kube/schemas/",
@@ -69,7 +68,7 @@ test("shared is compiled without platform types", () => {
   expect(TSCONFIG.exclude.filter((file) => !all.includes(file))).toEqual([]);
 });
 
-/** The folders by rank. A folder imports only folders of lower ranks, which are listed first. */
+/** Lists the folders by rank, lowest rank first. A folder may import only folders of lower ranks. */
 const ORDER: readonly (readonly string[])[] = [
   ["kube"],
   ["facts"],

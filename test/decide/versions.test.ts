@@ -1,7 +1,4 @@
-/**
- * Tests that the table of versions is complete. Each row lists the files that use the version, and no other file names
- * a version.
- */
+/** Tests that the table of versions is complete. Each row lists all files that contain the version. */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -15,7 +12,8 @@ const CODE = files("shared/**/*.ts", "functions/**/*.ts", "infra/{cli,relay,serv
   (path) => path !== "shared/settings/versions.ts",
 );
 /**
- * Documents that name only versions of the table. The sandbox's documents and the changelog may name other versions.
+ * Documents that may contain only versions from the table. The sandbox's documents and the changelog may contain other
+ * versions.
  */
 const DOCUMENTS = files(
   "REFERENCE.md",

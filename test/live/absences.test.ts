@@ -1,7 +1,7 @@
 /**
- * Tests that no VM is lost if Lifeboat is down or cannot read during a disruption, even for longer than
- * kube-controller-manager keeps the pod's condition. The policies in the API server hold the pods meanwhile. The clock
- * runs in real time, because the policies count seconds.
+ * Tests that no VM is lost if Lifeboat is down or cannot read during a disruption. The absence may be longer than
+ * kube-controller-manager keeps the pod's condition, because policies in the API server protect the pods. The clock
+ * runs in real time, because these policies measure seconds.
  */
 import { describe, expect, test } from "vitest";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,7 +20,6 @@ import {
 } from "./victims.ts";
 
 const COUNT = 12;
-/** The few VMs of a run by day: enough to see a lost VM. */
 const FEW = 4;
 const TIMEOUT_MS = 400_000;
 const USER = "system:serviceaccount:lifeboat-system:lifeboat";
@@ -32,7 +31,7 @@ type Begin = "just before" | "in the middle";
 const disrupt = (scene: Scene, cause: Cause) =>
   cause === "taint" ? taint(scene, MAINTENANCE) : preempt(scene, "preemptor", "64Gi");
 
-/** Resolves when the absence is over. */
+/** Makes Lifeboat absent, calls `during`, and resolves when the absence is over. */
 async function absence({ stage }: Scene, trouble: Trouble, during: () => Promise<void>): Promise<void> {
   if (trouble === "is away") {
     await stage.stopWorker();

@@ -1,4 +1,4 @@
-/** Nodes of every kind in a cluster with KubeVirt: their pods before a drain, and the nodes around them. */
+/** Draws random nodes of a KubeVirt cluster, with their pods before a drain and the nodes around them. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import {
@@ -23,11 +23,9 @@ const often = <T>(usual: T, weight: number, ...others: readonly T[]) =>
 const anyVm = fc.record({
   evictionStrategy: often("LiveMigrate", 15, "LiveMigrateIfPossible", "LiveMigrateIfPossible", "None", "External"),
   migratable: often(true, 15, false),
-  /** The node's CPU model, or a model by name. */
   cpuModel: often("host-model", 4, ...MODELS),
 });
 
-/** ReplicaSets whose pods are on the node. */
 const anyWorkload = fc.record({
   replicas: fc.constantFrom(1, 2),
   budgets: often("None", 4, "OneLess", "OneLess", "All", "Two"),
@@ -43,14 +41,14 @@ export const anyDrain = fc.record({
   vms: fc.array(anyVm, { minLength: 1, maxLength: 3 }),
   workloads: fc.array(anyWorkload, { maxLength: 1 }),
   targets: fc.array(anyTarget, { minLength: 1, maxLength: 3 }),
-  /** How many more pods a quota leaves to the namespace of the VMs. */
+  /** The number of further pods that a quota allows in the namespace of the VMs. */
   quota: often<number | undefined>(undefined, 6, 0, 1, 8),
 });
 export type AnyDrain = typeof anyDrain extends fc.Arbitrary<infer T> ? T : never;
 
 const label = (kind: string, name: string) => ({ [`${kind}.node.kubevirt.io/${name}`]: "true" });
 
-/** The labels of KubeVirt's node labeller: a host of the newer Intel model also offers the older model. */
+/** Labels as KubeVirt's node labeller sets them. A host of the newer Intel model also supports the older model. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.fromEntries(
   [
     ["Haswell", "Haswell"],
@@ -65,7 +63,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Objec
   ]),
 );
 
-/** The key of the label, taint and toleration that keep one drain apart from another. */
+/** The key of the label, taint and toleration that separate drains. */
 const OWN = "example.com/drain";
 
 /** Resolves when all pods and VMs run. */
@@ -130,7 +128,7 @@ async function createWorkload(
   }
 }
 
-/** A simulated quota has no status of its own. */
+/** Creates a quota. In a simulated cluster, also sets the status, which no controller updates. */
 async function limit({ client, sandbox }: Stage, namespace: string, pods: number): Promise<void> {
   const key = { namespace, name: "pods" };
   const hard = { pods: String(pods) };
@@ -144,7 +142,7 @@ async function limit({ client, sandbox }: Stage, namespace: string, pods: number
   await waitFor(client, { resource: core.resourceQuotas, key, what: "counted", until: isCounted });
 }
 
-/** Resolves when no object is left that could affect the next drain. */
+/** Deletes all objects of the drain. */
 export async function tearDown({ client }: Stage, name: string, { workloads, targets }: AnyDrain): Promise<void> {
   const all = [name, ...workloads.map((_, index) => `${name}-${index}`)];
   await client.delete(core.resourceQuotas, { namespace: name, name: "pods" }).catch(() => undefined);

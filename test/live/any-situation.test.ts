@@ -1,6 +1,7 @@
 /**
- * Tests that a drain ends as `lifeboat explain node` predicts in odd situations: hotplug, changed selectors, leftover launcher pods,
- * migrations and maintenance in progress, and scheduling gates. Budgets, quotas and CPUs vary too. The nightly run tries more situations.
+ * Tests that `lifeboat explain node` predicts drains correctly in odd situations: hotplug, changed selectors, leftover
+ * launcher pods, migrations and maintenance in progress, and scheduling gates. PodDisruptionBudgets, quotas and CPUs
+ * vary, too. The nightly run tries more situations.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -22,7 +23,6 @@ const ROUNDS = process.env["LIFEBOAT_NIGHTLY"] === undefined ? 2 : 10;
 const STAYS_MS = 4000;
 const LEAVES_MS = 30_000;
 
-/** Draws an odd situation for a VM of the node. */
 const anyOddity = fc.constantFrom(
   "Nothing",
   "HotpluggedLittle",
@@ -37,10 +37,10 @@ const anyOddity = fc.constantFrom(
 );
 type Oddity = typeof anyOddity extends fc.Arbitrary<infer T> ? T : never;
 
-/** NodeEvacuations that have started. */
+/** Draws whether a NodeEvacuation of the node or of a target node has started. */
 const anyMaintenance = fc.constantFrom("None", "None", "OfTheNode", "OfTheNodePaused", "OfATarget");
 
-/** Without a quota, because a quota would refuse a leftover launcher pod. */
+/** Draws a situation without a quota, because a quota would refuse a leftover launcher pod. */
 const anySituation = fc
   .record({ drain: anyDrain, odd: fc.array(anyOddity, { minLength: 3, maxLength: 3 }), maintenance: anyMaintenance })
   .map(({ drain, odd, ...more }) => ({
@@ -80,7 +80,7 @@ async function patchVmi(key: { readonly namespace: string; readonly name: string
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
-/** Makes a running VMI odd, as happens in a cluster. */
+/** Puts a running VMI into an odd situation. */
 const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) => Promise<void>>> = {
   Nothing: () => Promise.resolve(),
   HotpluggedLittle: (vmi) => patchVmi(keyOf(vmi), { domain: { memory: { guest: "256Mi" } } }),
@@ -114,14 +114,13 @@ const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) =>
   Migrating: async (vmi) => {
     const { namespace, name } = keyOf(vmi);
     const migration = { metadata: { namespace, name: `${name}-asked` }, spec: { vmiName: name } };
-    // KubeVirt refuses a migration of a VM that cannot migrate.
+    // KubeVirt refuses the migration if the VM cannot migrate.
     await stage.client.create(kubevirt.migrations, migration).catch(() => undefined);
   },
   Gated: async (vmi) => void (await gatekeeper.migrate(vmi)),
   GatedForAMoment: openLater,
 };
 
-/** The gate opens after the forecast. */
 const OPENS_MS = 2000;
 
 async function openLater(vmi: Vmi): Promise<void> {
@@ -167,7 +166,7 @@ async function isDrained(node: string, signal: AbortSignal): Promise<boolean> {
 }
 
 async function makeOdd(named: readonly (Situation & { readonly name: string })[]): Promise<void> {
-  // Sets up all nodes first: a new node has no taint for a moment, and no pod may move to the node then.
+  // Sets up all nodes first. A new node has no taint for a moment, and no pod may move to the node at that moment.
   for (const { drain, name } of named) await setUp(stage, name, drain);
   for (const { drain, odd, name } of named) {
     const { items } = await stage.client.list(kubevirt.virtualMachineInstances, name);
@@ -196,7 +195,6 @@ test.for([...rounds.entries()])("round %i: a drain ends as its forecast says", L
     seen[said.verdict] = (seen[said.verdict] ?? 0) + 1;
     const { items } = await stage.client.list(pods, undefined, { fieldSelector: `spec.nodeName=${name}` });
     const context = JSON.stringify({ said, drain, odd, maintenance });
-    // The verdict Unknown promises nothing.
     if (said.verdict !== "Unknown") expect(items.length === 0, context).toBe(willSucceed(said));
   }
   for (const one of named) await withdraw(one.name, one);

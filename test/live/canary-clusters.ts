@@ -1,6 +1,6 @@
 /**
- * Random clusters whose VMs are of several classes. The migrations of some classes always fail, although KubeVirt says that their VMs can
- * migrate.
+ * Creates random clusters with VMs of several classes. KubeVirt reports all VMs as live-migratable, but the migrations
+ * of some classes always fail.
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";
@@ -17,7 +17,10 @@ import { CANARY_ANNOTATION } from "../../shared/plan/kinds.ts";
 import { NAMESPACE, type SimulatedStage } from "./stage.ts";
 import { launcherOf, untilVmi, type Vmi } from "./vm.ts";
 
-/** `Memory`: libvirt gives up. `Start`: the target pod ends before it is ready. `Transfer`: the target pod ends during the transfer. */
+/**
+ * The points at which a migration fails. `Memory`: libvirt gives up. `Start`: the target pod stops before it is ready.
+ * `Transfer`: the target pod stops during the transfer.
+ */
 const POINTS = ["Memory", "Start", "Transfer"] as const;
 type Point = (typeof POINTS)[number];
 
@@ -26,7 +29,6 @@ const OLD = "quay.io/kubevirt/virt-launcher:v1.8.2";
 const NOW = "quay.io/kubevirt/virt-launcher:v1.9.0";
 const LIBVIRT_SAYS = "operation failed: guest CPU doesn't match specification: missing features: vmx";
 
-/** The reason that the plan has to give. */
 export function reasonOf(point: Point): string {
   switch (point) {
     case "Memory":
@@ -56,7 +58,6 @@ const kindShape = fc.record({
 });
 type Kind = typeof kindShape extends fc.Arbitrary<infer T> ? T : never;
 
-/** The class as a plan names it. */
 function classOf({ isOld, machine, cpuModel, host, storage, architecture }: Kind): string {
   const cpu = cpuModel === "host-model" ? `host-model ${host}` : cpuModel;
   return classText({ launcher: isOld ? OLD : NOW, machine, cpu, storage, architecture });
@@ -68,7 +69,6 @@ export function classText(one: Readonly<Record<"launcher" | "machine" | "cpu" | 
 
 const shape = fc.record({
   kinds: fc.uniqueArray(kindShape, { minLength: 2, maxLength: 5, selector: classOf }),
-  /** The point at which the first kind fails, so that at least one kind fails. */
   fails: fc.constantFrom(...POINTS),
 });
 
@@ -80,12 +80,11 @@ interface Machine {
 }
 
 export interface CanaryCluster {
-  /** The point at which migrations fail, by class. */
+  /** Maps the name of a class to the point at which its migrations fail. */
   readonly points: ReadonlyMap<string, Point>;
   readonly machines: readonly Machine[];
 }
 
-/** Returns the cluster of a seed. */
 export function canaryClusterFor(seed: number): CanaryCluster {
   const [drawn] = fc.sample(shape, { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("nothing was drawn");
@@ -103,7 +102,6 @@ export function canaryClusterFor(seed: number): CanaryCluster {
   };
 }
 
-/** Two nodes of each CPU. */
 export async function createNodes({ client }: SimulatedStage): Promise<void> {
   const all = HOSTS.flatMap((host) => SIDES.map((side) => createNode(client, nodeOf({ host, side }), {}, cpuOf(host))));
   await Promise.all(all);
@@ -113,7 +111,7 @@ function nodeOf({ host, side }: Pick<Kind, "host" | "side">): string {
   return `${host.toLowerCase()}-${side}`;
 }
 
-/** Creates the VMs. From then on, migrations of failing classes fail. Resolves to a function that deletes the VMs. */
+/** Creates the VMs, and makes migrations of failing classes fail. Resolves to a function that deletes the VMs. */
 export async function setUp(stage: SimulatedStage, cluster: CanaryCluster): Promise<() => Promise<void>> {
   await Promise.all(cluster.machines.map((machine) => createMachine(stage, machine)));
   const { client, sandbox } = stage;
@@ -145,7 +143,7 @@ export async function setUp(stage: SimulatedStage, cluster: CanaryCluster): Prom
   };
 }
 
-/** Returns the point for the VM's current class. A migration to the current launcher changes the class. */
+/** Returns the failure point of the VM's current class. A migration to the current launcher changes the class. */
 function pointNow(vmi: Vmi | undefined, { machines, points }: CanaryCluster): Point | undefined {
   const kind = machines.find(({ name }) => name === vmi?.metadata.name)?.kind;
   const isOld = vmi?.metadata.labels?.[LABEL.outdatedLauncher] !== undefined;
@@ -163,7 +161,7 @@ function cpuOf(host: (typeof HOSTS)[number]): Readonly<Record<string, string>> {
   ]);
 }
 
-/** The sandbox's VMs have no machine type and no volumes of their own. */
+/** Creates a VM, and adds the machine type and the volumes, which the sandbox does not set. */
 async function createMachine(stage: SimulatedStage, { name, kind, memory, isCanary }: Machine): Promise<void> {
   const { cpuModel, architecture, machine, storage } = kind;
   await stage.createVm({ name, evictionStrategy: "LiveMigrate", node: nodeOf(kind), memory, cpuModel, architecture });

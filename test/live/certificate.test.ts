@@ -1,4 +1,7 @@
-/** `lifeboat install` renews the certificate of Lifeboat in the cluster. A review that fails meanwhile could cost a VM. */
+/**
+ * Tests that `lifeboat install` renews the certificate of Lifeboat in the cluster. A review that fails during the
+ * renewal could cost a VM.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";
 import {
@@ -46,12 +49,12 @@ async function certificateIn(client: KubeClient): Promise<string> {
   return Buffer.from(data["tls.crt"] ?? "", "base64").toString();
 }
 
-/** A replica reads its Secret every ten seconds. */
+/** A replica reads its Secret every 10 s. */
 const READ_MS = 12_000;
 
 test("no review fails during a renewal of the certificate", { tags: ["nightly"], timeout: 180_000 }, async () => {
   const { client, kubeconfig } = sandbox;
-  // The certificate as release 0.3 leaves it: served, trusted, and within 90 days of its end.
+  // Sets a certificate that is trusted and expires within 90 days, as release 0.3 does.
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 89 * DAY_MS) };
   const { certPem, keyPem } = await makeCertificate(HOST, validity);
   const data = {

@@ -1,11 +1,10 @@
-/** Policies of the descheduler, as an administrator writes them. */
+/** Returns policies of the descheduler, as an administrator writes them. */
 export type PolicyFile = Readonly<Record<string, unknown>>;
 
 const EVICTOR = { name: "DefaultEvictor", args: { podProtections: { defaultDisabled: ["PodsWithLocalStorage"] } } };
 
 const BALANCING = ["LowNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"];
 
-/** Returns a policy with one plugin, its arguments, and top-level keys. */
 export function policyOf(plugin: string, args: PolicyFile, keys: PolicyFile = {}): PolicyFile {
   const point = BALANCING.includes(plugin) ? "balance" : "deschedule";
   const profile = {

@@ -1,6 +1,6 @@
 /**
- * Tests Lifeboat's own descheduler, which answers before the VMs migrate. Tests another descheduler beside Lifeboat, which
- * counts an eviction in background as in progress.
+ * Tests Lifeboat's own descheduler, and Lifeboat beside another descheduler that treats evictions in background as in
+ * progress.
  */
 import { dump } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -32,7 +32,7 @@ beforeAll(async () => {
     optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
     configuration: {
       featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
-      // Lifeboat adopts KubeVirt's own migrations, even if KubeVirt's controller is slow.
+      // Waits long enough for KubeVirt's own migrations, even if KubeVirt's controller is slow.
       evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 600 },
     },
     deschedulerAnnotations: true,
@@ -48,7 +48,7 @@ async function cycle(query = "") {
   return CycleAnswer.parse(body);
 }
 
-/** Sets a taint that no VM tolerates, with an effect that evicts no pod. */
+/** Adds a NoSchedule taint that no VM tolerates. */
 async function taint(name: string): Promise<void> {
   const taints = [{ key: "maintenance", value: "soon", effect: "NoSchedule" }];
   await stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
@@ -70,10 +70,10 @@ test("VMs that a cycle requests migrate after it, and the next cycle does not re
     const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom("node01"));
     expect(vmi.status?.phase).toBe("Running");
   }
-  // The migrations of drains go first.
+  // Migrations of drains have a higher priority.
   const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
   expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
-  // The launcher pods left behind still exist, and the descheduler ignores them.
+  // Completed launcher pods still exist, but the descheduler ignores them.
   await expect.poll(async () => (await cycle()).evacuationsInProgress).toBe(0);
   expect(await cycle()).toMatchObject({ nominated: 0 });
   const left = await stage.client.list(pods, NAMESPACE, { fieldSelector: "spec.nodeName=node01" });
@@ -107,7 +107,7 @@ test("a dry run predicts the refusals of webhooks and budgets in the next cycle"
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-/** The fields that a descheduler writes on every Eviction. */
+/** The fields that a descheduler sets on every Eviction. */
 const SENT = {
   annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by vms/LowNodeUtilization: " },
 };
@@ -120,7 +120,7 @@ function says({ metadata: { annotations = {} } }: Pod): readonly string[] {
 test("another descheduler counts an eviction as in progress until the VM has moved", async () => {
   stage.sandbox.migrations.configure({ seconds: 2 });
   const vm = await createVm(stage, "shared");
-  /** Returns the annotations of the VM's pods by node, also of ended pods. */
+  /** Returns the annotations of the VM's pods by node, including completed pods. */
   const said = async () => {
     const { items } = await stage.client.list(pods, NAMESPACE);
     const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/domain"] === "shared");

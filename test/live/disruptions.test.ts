@@ -1,6 +1,7 @@
 /**
- * Tests `NoExecute` taints, node pressure and the end of a node, with Lifeboat and its relay. Each of these disruptions
- * kills a VM without Lifeboat. A minute passes only when a test says so. victims.test.ts covers preemptions.
+ * Tests `NoExecute` taints, node pressure and the deletion of a node, with Lifeboat and its relay. Without Lifeboat,
+ * each of these disruptions kills a VM. A minute passes only when a test advances the clock. victims.test.ts tests
+ * preemptions.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -46,7 +47,6 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** Creates a node, and a VM on the node. */
 async function createVmOn(node: string, tweak: Parameters<typeof createVm>[2] = {}): Promise<Vm> {
   await createNode(stage.client, node, { memory: "16Gi" });
   return await createVm(stage, `vm-of-${node}`, { node, ...tweak });
@@ -58,7 +58,6 @@ const taint = (name: string, taints: readonly object[]) =>
 const failLivenessProbe = ({ metadata: { namespace, name } }: Pod) =>
   stage.sandbox.kubelets.failLivenessProbe(`${namespace}/${name}`);
 
-/** Says whether the pod is being deleted or is gone. */
 async function isDeleted({ metadata }: Pod): Promise<boolean> {
   const found = await stage.client.get(pods, metadata);
   return found === undefined || found.metadata.deletionTimestamp !== undefined;
@@ -98,7 +97,7 @@ test("given a NoExecute taint that is removed, the VM stays unmarked; a VM whose
   await taint("spared", [MAINTENANCE]);
   await spared.until("marked", ({ status }) => status?.evacuationNodeName === "spared");
   await taint("spared", []);
-  // The deadline of this taint comes later.
+  // This taint has a later deadline.
   await taint("other", [MAINTENANCE]);
   await expect.poll(other.events).toContain("Normal DeletionRefused");
   const { namespace, name } = otherPod.metadata;
@@ -131,7 +130,7 @@ test("given memory pressure, an External VM is marked before the kubelet evicts 
   expect((await vm.vmi()).status?.phase).toBe("Running");
 });
 
-/** Records the Event with which a kubelet starts an eviction. */
+/** Records the Event that a kubelet records at the start of an eviction. */
 async function beginEviction(vm: Vm): Promise<void> {
   const recorder = createKubeletRecorder(asNode(stage.client, vm.node), systemClock, vm.node);
   const message = "The node was low on resource: memory.";
@@ -171,7 +170,7 @@ test.each([
   end(pod);
   const fieldSelector = `involvedObject.uid=${pod.metadata.uid},reason=Killing`;
   await expect.poll(async () => (await stage.client.list(events, NAMESPACE, { fieldSelector })).items).not.toEqual([]);
-  // A later Event has been handled, so the earlier Event has, too.
+  // Lifeboat has handled a later Event, so it has also handled this Event.
   await beginEviction(next);
   expect(await vm.evacuations()).toEqual([]);
   stage.sandbox.kubelets.start(node);
@@ -192,8 +191,7 @@ test("given a preemption that bypassed the guard, the VM of the terminating pod 
 });
 
 test("given a node that ends, Karpenter's forced deletion waits until the VM has moved", async () => {
-  // The pod's grace period is longer than the remaining time of the node: Karpenter deletes the pod without an
-  // eviction.
+  // The pod's grace period is longer than the node's remaining time, so Karpenter deletes the pod without an eviction.
   const vm = await createVmOn("ending", { terminationGracePeriodSeconds: 600 });
   const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);
   const endsAt = new Date(Date.now() + 300_000);

@@ -1,6 +1,7 @@
 /**
- * The forecast of `lifeboat explain node` comes true. KubeVirt, Lifeboat and other clients drain random nodes, in a cluster with CPUs, quotas,
- * budgets, taints and rollouts of every kind. Five hundred nodes at night, a hundred on a real control plane.
+ * Tests that drains of random nodes end as `lifeboat explain node` predicts. KubeVirt, Lifeboat and other clients drain
+ * nodes with different CPUs, quotas, PodDisruptionBudgets, taints and rollouts. The nightly run drains 500 nodes, or
+ * 100 nodes on a real control plane.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
@@ -16,12 +17,10 @@ import { PATIENCE } from "../support/setup/simulated-only.ts";
 import { type Stage, startStage } from "./stage.ts";
 import { createVm } from "./vm.ts";
 
-/** A VM moves in some seconds. */
 const MIGRATION_SECONDS = IS_REAL ? 4 : 1;
 const IS_LONG = IS_REAL || process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SIDE_BY_SIDE = IS_LONG ? 8 : 4;
 const ROUNDS = IS_REAL ? 13 : IS_LONG ? 63 : 1;
-/** The time after which a test counts a pod as staying. */
 const STAYS_MS = IS_REAL ? 20_000 : 4_000;
 const LEAVES_MS = IS_REAL ? 120_000 : 30_000;
 
@@ -36,9 +35,9 @@ let stage: Stage;
 beforeAll(async () => {
   const options = { migrationSeconds: MIGRATION_SECONDS, configuration: {}, workloads: true } as const;
   stage = await startStage({ nodes: ["node01", "node02"], relay: true, ...options });
-  // Drains do not wait for each other.
+  // Migrations of one drain must not wait for migrations of another drain.
   await configure({ spec: { configuration: { migrations: { parallelMigrationsPerCluster: 50 } } } });
-  // One finished migration is the base of the forecast's duration.
+  // The forecast of the duration needs one finished migration.
   const vm = await createVm(stage, "before", { node: "node01" });
   await drained(vm.node, AbortSignal.timeout(LEAVES_MS));
   await vm.untilMoved();
@@ -57,7 +56,6 @@ async function foretold(node: string): Promise<Foretold> {
 
 const willSucceed = ({ verdict }: Foretold) => verdict === "WillSucceed" || verdict === "WillSucceedWithShutdowns";
 
-/** Returns the duration in seconds; undefined if the drain did not end. */
 async function drained(node: string, signal: AbortSignal): Promise<number | undefined> {
   const started = performance.now();
   const quick = { onLine: () => undefined, retryMs: IS_REAL ? 5000 : 500, pollMs: 100 };
@@ -68,7 +66,6 @@ async function drained(node: string, signal: AbortSignal): Promise<number | unde
 interface Seen {
   readonly said: Foretold;
   readonly w: AnyDrain;
-  /** Duration in seconds; undefined if the drain did not end. */
   readonly took: number | undefined;
 }
 
@@ -96,7 +93,6 @@ test.for([...rounds.entries()])(
       all.push(one);
       const { verdict } = one.said;
       if (isRollingOut) expect(verdict).not.toMatch(/^WillSucceed/);
-      // The verdict Unknown promises nothing.
       if (verdict === "Unknown") continue;
       const outcome = await outcomeOf(name);
       const isShutDown = willSucceed(one.said) ? verdict === "WillSucceedWithShutdowns" : outcome.isShutDown;
@@ -112,7 +108,7 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-/** Simulated migrations take a fixed time; test/decide/preflight/duration.test.ts covers their forecast. */
+/** Simulated migrations take a fixed time. test/decide/preflight/duration.test.ts tests their forecast. */
 if (IS_REAL)
   test("nine in ten drains take as long as their forecast, within a factor of two", () => {
     const timed = all.flatMap(({ said: { time }, took }) =>

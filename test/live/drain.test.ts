@@ -1,6 +1,6 @@
 /**
- * Tests drains with KubeVirt's own webhook and evacuation controller. In some tests, Lifeboat or the API server is
- * down for part of the drain.
+ * Tests drains with KubeVirt's own webhook and evacuation controller. In some tests, Lifeboat or the API server is down
+ * during a part of the drain.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,16 +24,15 @@ import {
   watchMigrations,
 } from "./vm.ts";
 
-/** A simulated cluster gets fewer VMs, because the cluster runs in the test's own process. */
+/** A simulated cluster gets fewer VMs, because it runs in the test's process. */
 const MANY = IS_REAL ? 100 : 6;
 const FEW = IS_REAL ? 8 : 3;
 const TIMEOUT_MS = 180_000 * PATIENCE;
 const LONG = { timeout: TIMEOUT_MS };
 
 let stage: Stage;
-/** Requests that the API server refused to Lifeboat. */
 const refused: string[] = [];
-// A clock time may end in 403, too.
+// Does not match 403 alone, because a time can end in 403, too.
 const onLog = (line: string) => /"code":403|with 403/.test(line) && refused.push(line);
 beforeAll(async () => {
   stage = await startStage({ nodes: [], onLog, relay: true });
@@ -41,7 +40,6 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** Creates VMs on a node of their own. */
 async function createVms(node: string, count: number): Promise<readonly string[]> {
   await createNode(stage.client, node, { memory: "256Gi" });
   const names = Array.from({ length: count }, (_, i) => `${node}-${i}`);
@@ -64,7 +62,6 @@ async function expectNoneLost(names: readonly string[], node: string): Promise<v
   }
 }
 
-/** Expects that each VM has moved once, by one Evacuation. */
 async function expectMoved(names: readonly string[], node: string): Promise<void> {
   await expectNoneLost(names, node);
   for (const name of names) {
@@ -119,13 +116,12 @@ test("while Lifeboat is down, KubeVirt continues a drain; after its restart, Lif
 // prettier-ignore
 const AWAY = [
   ["away",      "a moment",                                                            0],
-  // A simulated virt-controller has no Lease.
+  // The simulated virt-controller has no Lease.
   ...(IS_REAL ? [["long-away", "so long that virt-controller loses its Lease, ends, and is started again", 14] as const] : []),
 ] as const;
 
 test.each(AWAY)("%s: a drain survives an API server that is away for %s", LONG, async (node, _, seconds) => {
   const names = await createVms(node, FEW);
-  // Retries a drain as a person does: kubectl may end with an error.
   const again = () => drain(node).done.catch(() => false);
   const first = await startQueued(stage.client, names, () => ({ done: again() }));
   await stage.sandbox.apiServer.suspend();
@@ -143,7 +139,7 @@ async function hasLostLease(): Promise<boolean> {
   return (await readFile(join(sandbox.programs.logs, "virt-controller.log"), "utf8")).includes("leaderelection lost");
 }
 
-/** Reconciles all VMs again and again until the signal aborts or the Worker is gone. */
+/** Reconciles all VMs repeatedly until the signal aborts or the Worker stops. */
 async function keepReconciling(worker: RunningForm, until: AbortSignal): Promise<void> {
   const headers = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
   while (!until.aborted) {

@@ -1,6 +1,6 @@
 /**
- * Tests evacuations that do not simply succeed, beside KubeVirt's webhook and controller: the evacuation is cancelled,
- * there is no room, or another party moves the VM.
+ * Tests evacuations with difficulties, beside KubeVirt's webhook and controller. An evacuation is cancelled, no node
+ * has free capacity, or another client moves the VM.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import {
@@ -67,7 +67,6 @@ test("under the drain taint, KubeVirt keeps the mark of a cancelled Evacuation, 
 const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";
 const toAnotherCluster = ({ name }: Vm) => ({ namespace: NAMESPACE, name: `${name}-sent` });
 
-/** Requests a migration of the VM to another cluster, as its owner does. */
 async function send(vm: Vm): Promise<void> {
   const spec = { vmiName: vm.name, sendTo: { migrationID: "move-1", connectURL: "10.0.0.1:9185" } };
   const draft = { metadata: toAnotherCluster(vm), spec };
@@ -75,7 +74,6 @@ async function send(vm: Vm): Promise<void> {
   await expect.poll(vm.migrations).toMatchObject([{ status: { phase: "Synchronizing" } }]);
 }
 
-/** Writes into the VMI's status as virt-controller. */
 async function say({ name }: Vm, status: Readonly<Record<string, unknown>>): Promise<void> {
   const vmi = { namespace: NAMESPACE, name };
   const body = { status };
@@ -103,7 +101,7 @@ test("a VM that arrived in another cluster counts as moved, although its VMI her
   await vm.evict();
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
-  // Until the VMI ends, the VMI has an unfinished migration state, and KubeVirt creates no other migration.
+  // The VMI's migration state stays unfinished, so KubeVirt creates no other migration.
   await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
   const virtController = stage.client.as(VIRT_CONTROLLER);
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
@@ -121,7 +119,7 @@ test("given a volume that is being hotplugged, the eviction of its pod is refuse
       namespace: NAMESPACE,
       name: "hp-volume-7c9qd",
       labels: { "kubevirt.io": "hotplug-disk" },
-      // virt-controller would delete a hotplug pod that it controls if the VMI lacks the volume.
+      // virt-controller deletes a hotplug pod that it controls if the VMI does not have the volume.
       ownerReferences: [Object.assign(ownerReferenceTo(launcher, pods), { controller: false })],
     },
     spec: { nodeName: vm.node, containers: [{ name: "hotplug-disk", image: "none" }] },
@@ -154,14 +152,14 @@ test(
   "given KubeVirt's back-off before the last attempt, the Evacuation names the back-off, and `lifeboat retry` ends the back-off",
   { tags: ["backoff"] },
   async ({ onTestFinished }) => {
-    // With this clock, KubeVirt's back-off ends in an hour on any machine.
+    // The clock is an hour ahead, so KubeVirt's back-off lasts an hour.
     const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     const optional = ["optional/migration-policy/migration-policy.yaml"];
     const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
     const delaying = await startSimulatedStage({ clock, optional, configuration, relay: true });
     onTestFinished(() => delaying.stop());
     delaying.sandbox.migrations.configure({
-      // Creation times have whole seconds, and decide which migration is the newest.
+      // The creation time decides which migration is the newest, and it has whole seconds.
       seconds: 1.1,
       outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
       backoffSeconds: 3_600,
@@ -180,7 +178,7 @@ test(
     expect((await lifeboat(`retry -y delayed -n ${NAMESPACE}`, person)).code).toBe(0);
     const { status: moved } = await vm.untilMoved();
     expect(moved?.migrationState?.migrationPolicyName).toBe("lifeboat-urgent");
-    // There is no third migration, because KubeVirt's pending migration moved the VM.
+    // KubeVirt's pending migration has moved the VM, so no third migration exists.
     await expect.poll(phases).toEqual(["Failed", "Succeeded"]);
     await expect.poll(vm.phases).toEqual(["Moved"]);
   },

@@ -1,6 +1,6 @@
 /**
- * Evictions through a real admission call: the answer to the caller, and the outcome for the VM. KubeVirt neither
- * reviews evictions nor migrates marked VMs here, because a caller reads only the first of two refusals.
+ * Tests evictions through a real admission call. Checks the answer to the caller, and the outcome for the VM.
+ * KubeVirt's webhook and evacuation controller are off, because a caller reads only the first of two refusals.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
@@ -22,7 +22,7 @@ afterEach(() => stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () =
 async function budgetSizeOf(vmiUID: string) {
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
   const [budget] = items.filter((b) => b.metadata.ownerReferences?.some((o) => o.uid === vmiUID));
-  // KubeVirt deletes budgets whose controller is a VMI.
+  // KubeVirt deletes PodDisruptionBudgets whose controller is a VMI.
   expect(budget?.metadata.ownerReferences?.[0]?.controller).toBeUndefined();
   return budget?.spec?.minAvailable;
 }
@@ -81,12 +81,11 @@ test.each(CELLS)(
       return expect((await vm.vmi()).status?.evacuationNodeName).toBeUndefined();
     }
     if (first === "evacuated") await mark(vm);
-    // The next answer describes the state of the Evacuation, after a moment.
     await expect.poll(async () => await vm.evict()).toMatchObject(ANSWERS[repeated](asked));
     const { status } = await vm.vmi();
     const marked = first === "evacuated" ? vm.node : undefined;
     expect([status?.phase, status?.nodeName, status?.evacuationNodeName]).toEqual(["Running", vm.node, marked]);
-    // The VM's migration would take a slot for ten minutes.
+    // Deletes the VM, because its migration would occupy a slot for ten minutes.
     await stage.client.delete(virtualMachineInstances, { namespace: NAMESPACE, name });
   },
 );
@@ -122,7 +121,7 @@ test("while Lifeboat is down, budgets stop a drain; after its restart, Lifeboat 
     expect((await vm.untilMoved()).status?.phase).toBe("Running");
     const [made, ...more] = await vm.migrations();
     expect([made?.metadata.name, more]).toEqual([expect.stringMatching(/^lifeboat-/), []]);
-    // KubeVirt's controller counts only migrations with this annotation, which Lifeboat does not set.
+    // KubeVirt's evacuation controller handles only migrations with this annotation. Lifeboat does not set it.
     expect(made?.metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
   }
   watched.stop();
@@ -134,7 +133,6 @@ async function evictAndMark(vm: Vm): Promise<void> {
   await mark(vm);
 }
 
-/** Marks the VM, as KubeVirt's webhook would. */
 async function mark(vm: Vm): Promise<void> {
   const kubeVirt = stage.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
   const body = [{ op: "add", path: "/status/evacuationNodeName", value: vm.node }];
@@ -148,7 +146,7 @@ test("while a VM moves, a repeated eviction is in progress, and an eviction of i
   const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
   const message = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/repeat"`;
   expect(await vm.evict()).toMatchObject({ code: 429, message });
-  // The Evacuation also records a second requester.
+  // The Evacuation records a second requester, too.
   const joe = stage.client.as("joe", ["system:masters"]);
   for (let n = 0; n < 2; n++) expect(await evict(joe, await vm.pod())).toMatchObject({ code: 429, message });
   const names = { spec: { requestedBy: "kubernetes-admin" }, status: { requesters: ["joe"] } };

@@ -1,4 +1,4 @@
-/** The tests that KEP-1397 lists, with Lifeboat's own descheduler and a webhook that starts to move a pod and refuses its eviction. */
+/** Runs the tests that KEP-1397 lists, with Lifeboat's own descheduler. A webhook starts to move a pod and refuses the pod's eviction. */
 import { dump } from "js-yaml";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
@@ -67,11 +67,10 @@ test("EvacuationInBackground: the webhook that refused an eviction removes the p
   expect(await cycle()).toMatchObject({ results: { Background: 1 }, evacuationsInProgress: 1 });
   const pod = await stage.client.get(pods, key("web"));
   expect([pod?.metadata.name, pod?.metadata.deletionTimestamp, removed]).toEqual(["web", undefined, []]);
-  // A new process remembers nothing: the cluster holds the state.
+  // A new process must read its state from the cluster.
   await stage.stopWorker();
   await stage.restartWorker();
   const again = await cycle();
-  // On a very slow machine the pod is gone by now.
   if (removed.length === 0) expect(again).toMatchObject({ results: { InProgress: 1 }, evacuationsInProgress: 1 });
   await expect.poll(() => stage.client.get(pods, key("web")), { timeout: 30_000 }).toBeUndefined();
   expect([asked(), removed.length]).toEqual([["web"], 1]);
@@ -81,7 +80,7 @@ test("EvacuationInBackground: the webhook that refused an eviction removes the p
 
 test("EvacuationLimitReached: evictions in progress count toward the limit of requested pods", async () => {
   await setPolicy({ maxNoOfPodsToEvictTotal: 3 });
-  // The pods in progress come first, although their names are last.
+  // The pods in progress come first, although their names sort last.
   for (const name of ["x", "y"]) await create(name, true);
   for (const name of ["a", "b", "c"]) await create(name);
   const first = await cycle();
@@ -92,7 +91,6 @@ test("EvacuationLimitReached: evictions in progress count toward the limit of re
   expect(asked()).toEqual(["a"]);
   expect(await results()).toEqual({ InProgress: 3, evictionsTotal: 1 });
   expect(asked()).toEqual(["a"]);
-  // The pod has moved.
   await stage.client.delete(pods, key("y"));
   await expect.poll(() => stage.client.get(pods, key("y"))).toBeUndefined();
   expect(await results()).toEqual({ InProgress: 2, Background: 1, evictionsTotal: 1 });

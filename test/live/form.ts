@@ -1,30 +1,29 @@
-/** The two forms of Lifeboat for one suite: a Worker in workerd beside the cluster, or a pod in the cluster. */
+/** Runs Lifeboat for a test suite, either as a Worker in workerd beside the cluster, or as a pod in the cluster. */
 import { applyLifeboat } from "../../infra/lab/stage/apply.ts";
 import type { Sandbox } from "../../infra/sandbox/index.ts";
 import { installRelay, startRelayBeside, throughWorker } from "../../infra/lab/stage/relay.ts";
 import { startWorker } from "../../infra/lab/stage/worker.ts";
 
 /**
- * Selects the form. Every file of test/live runs against both forms, except the folder `worker`: `LIFEBOAT_FORM=in-cluster
- * npx vitest run test/live`.
+ * True if Lifeboat runs as a pod in the cluster. Every file of test/live except the folder `worker` runs both ways:
+ * `LIFEBOAT_FORM=in-cluster npx vitest run test/live`.
  */
 export const IS_IN_CLUSTER = process.env["LIFEBOAT_FORM"] === "in-cluster";
 
 export interface FormOptions {
   readonly cluster: string;
   readonly webhookToken: string;
-  /** Further files of infra/kubernetes. */
   readonly optional: readonly string[];
   readonly onLog: (line: string) => void;
   readonly relay: boolean | undefined;
-  /** Called when the kinds exist, and before Lifeboat may read the configuration. */
+  /** Called when the CustomResourceDefinitions exist, and before Lifeboat may read its configuration. */
   readonly configure: () => Promise<void>;
 }
 
 export interface RunningForm {
   readonly url: string;
   fetch(path: string, init?: Asked): Promise<Answered>;
-  /** Runs the work of one minute. */
+  /** Starts the work that Lifeboat does every minute. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }
@@ -44,10 +43,8 @@ export interface Answered {
 
 export interface Form {
   current(): RunningForm;
-  /** Restarts Lifeboat at the same address. */
   restart(): Promise<void>;
   another(): Promise<RunningForm>;
-  /** Applies the manifests once more. */
   reinstall(optional: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the fuzzing of `npm run fuzz` briefly over a network. Every endpoint of the Worker and of the server in the
- * cluster keeps its contract for any request.
+ * Sends the requests of `npm run fuzz` over a network for a short time. Every endpoint of the Worker and of the
+ * in-cluster server must answer any request as specified.
  */
 import { expect, test } from "vitest";
 import { LONG } from "../answer/fuzz/property.ts";

@@ -1,6 +1,6 @@
 /**
- * Sends the same requests over a network to both forms: the bundled Worker in workerd, and the server's listener. It
- * tests how the runtime handles the requests. visit.ts checks the requests that Lifeboat sends to the cluster.
+ * Sends the same requests over a network to the bundled Worker in workerd and to the in-cluster server. Tests how each
+ * runtime handles the requests. visit.ts checks the requests that Lifeboat sends to the cluster.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -27,7 +27,6 @@ const KEYS = new Map([
   ["prod", ENTRY],
   ["vpc", ENTRY],
 ]);
-/** Requests sent to one cluster at the same time. */
 const AT_A_TIME = 8;
 
 const batch = fc
@@ -40,7 +39,7 @@ const CLUSTERS = (server: string) => ({
   bad: { server: "http://example.com", ...ENTRY },
 });
 
-/** Lifeboat under test, as a Worker or as a TLS listener. Its cluster is hostile. */
+/** A running Worker or TLS listener, with a hostile cluster. */
 interface Opened {
   readonly fetch: (path: string, init?: Sent) => Promise<Answered>;
   readonly takesEvents: boolean;
@@ -96,7 +95,7 @@ async function overTls(port: number, path: string, asked: Sent): Promise<Answere
   return { status: response.statusCode ?? 0, headers: all, text: () => Promise.resolve(text) };
 }
 
-/** Sends fuzzed requests and counts the answers by endpoint and code. */
+/** Sends fuzzed requests. Returns the number of answers by endpoint and code. */
 export async function visit(open: Open, requests: number): Promise<ReadonlyMap<string, number>> {
   let cluster: HostileCluster | undefined;
   const log: string[] = [];
@@ -127,7 +126,6 @@ export async function visit(open: Open, requests: number): Promise<ReadonlyMap<s
   }
 }
 
-/** Shortens the timeout of a deletion, because Lifeboat may hold a deletion until the timeout. */
 function impatient(request: FuzzedRequest): FuzzedRequest {
   if (!request.path.includes("deletions")) return request;
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };
@@ -142,11 +140,10 @@ async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedReques
     const headers = Object.fromEntries(headersOf(asked));
     response = await send(path, { method, headers, redirect: "manual", ...sent });
   } catch {
-    // The HTTP client itself refuses a wrong length of the body and a header that it does not send.
+    // The HTTP client itself refuses a wrong body length, and headers that it does not send.
     return [];
   }
   const answer = await answerOf(response);
-  // The platform answers before Lifeboat gets the request.
   if (answer.code === 431 || ([400, 417].includes(answer.code) && answer.text === "")) return [];
   const judged = judge(asked, answer, { keys: KEYS, registryFailed: false, asked: [], now });
   if (takesEvents || !judged.outcome.startsWith("events ")) return [judged];

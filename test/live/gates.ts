@@ -1,4 +1,4 @@
-/** A policy engine that gives target pods of migrations a scheduling gate. */
+/** Simulates a policy engine that adds a scheduling gate to target pods of migrations. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import { json } from "node:stream/consumers";
@@ -26,7 +26,7 @@ const Gated = z.object({ spec: z.object({ schedulingGates: z.optional(z.array(z.
 const [CREATED_BY, JOB] = ["kubevirt.io/created-by", "kubevirt.io/migrationJobUID"];
 
 export interface Gatekeeper {
-  /** Creates a migration of the VM. Undefined: its target pod was refused, or never appeared. */
+  /** Creates a migration of the VM. Returns undefined if the target pod was refused or never appeared. */
   migrate(vmi: kubevirt.VirtualMachineInstance): Promise<GatedPod | undefined>;
   stop(): Promise<void>;
 }
@@ -80,7 +80,7 @@ async function migrate(client: KubeClient, { metadata }: kubevirt.VirtualMachine
     await client.create(kubevirt.migrations, migration);
     return await gatedPod(client, namespace, uid);
   } catch {
-    // KubeVirt refuses a migration of a VM that cannot migrate.
+    // KubeVirt refuses the migration if the VM cannot migrate.
     return undefined;
   } finally {
     await client.delete(CONFIGURATIONS, configuration);
@@ -114,7 +114,7 @@ async function gatedPod(client: KubeClient, namespace: string, uid: string): Pro
   return undefined;
 }
 
-/** The pod may have gone by now. */
+/** Removes the pod's scheduling gates. The pod may already be deleted. */
 async function open(client: KubeClient, pod: { readonly namespace: string; readonly name: string }): Promise<void> {
   const body = [{ op: "remove", path: "/spec/schedulingGates" }];
   await client.patch(pods, pod, { type: "json", body }).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Tests that the bundled Worker, in workerd, sends no token to a server that impersonates an API server. */
+/** Tests that the bundled Worker in workerd sends no token to a server that impersonates an API server. */
 import { once } from "node:events";
 import { createServer } from "node:https";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,9 +10,8 @@ import { evictionReview } from "../support/reviews.ts";
 
 interface Impostor {
   readonly url: string;
-  /** Returns the number of connections that clients have opened to the impostor. */
+  /** Returns the number of connections that clients have opened to the server. */
   connections(): number;
-  /** The `Authorization` of each request that has arrived. */
   readonly presented: readonly (string | undefined)[];
   stop(): Promise<unknown>;
 }
@@ -36,7 +35,6 @@ async function startImpostor(authority: Authority, host: string): Promise<Impost
   return { url: `https://127.0.0.1:${port}`, connections: () => connections, presented, stop };
 }
 
-/** The clusters, each with the name of the error in its certificate. */
 const WRONG = ["another-authority", "another-name"] as const;
 const KINDS = [...WRONG, "nothing"] as const;
 type Kind = (typeof KINDS)[number];

@@ -1,6 +1,6 @@
 /**
- * Runs Lifeboat as a Deployment on its own node, with the operations of the Worker's form. The Deployment has one
- * replica, because a test makes only one replica read a changed configuration.
+ * Runs Lifeboat as a Deployment on its own node. The Deployment has one replica, because a test makes only one replica
+ * read a changed configuration.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -57,7 +57,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   const running: RunningForm = {
     url: `https://${HOST}`,
     fetch: ask,
-    // The server's own timer fires only at full minutes. This request runs a full scan, as some ticks do.
+    // Requests a full scan, because the server's own timer fires only at full minutes.
     async scheduled() {
       const headers = { authorization: `Bearer ${webhookToken}` };
       await (await ask(`/clusters/${cluster}/reconcile`, { method: "POST", headers })).text();
@@ -81,7 +81,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
   };
 }
 
-/** Says whether each webhook object has its caBundle. The objects are written one after another. */
+/** Returns true if each webhook object has its caBundle. Lifeboat writes the objects one after another. */
 export async function areWebhooksPointed(client: KubeClient): Promise<boolean> {
   const { items } = await client.list(WEBHOOK_CONFIGURATIONS);
   const ours = items.filter(({ metadata }) => metadata.name.startsWith("lifeboat"));
@@ -95,7 +95,6 @@ const Deployment = z.looseObject({
   spec: z.looseObject({ template: z.looseObject({ spec: z.looseObject({}) }) }),
 });
 
-/** Limits the Deployment to one replica, on Lifeboat's node. */
 function placed(manifest: Manifest): Manifest {
   if (!isDeployment(manifest)) return manifest;
   const { spec } = Deployment.parse(manifest);
@@ -106,7 +105,7 @@ function placed(manifest: Manifest): Manifest {
   return { ...manifest, spec: { ...spec, replicas: 1, template } };
 }
 
-/** Polls without `expect`, because some stages start before all tests. */
+/** Polls until `isSo` is true. Does not use `expect`, because some stages start before all tests. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {
@@ -117,7 +116,6 @@ export async function until(what: string, isSo: () => Promise<boolean>): Promise
 
 const nothing = () => Promise.resolve();
 
-/** Sends requests as an HTTP client that does not check certificates. */
 async function answerOf(port: number, path: string, { method = "GET", headers = {}, body }: Asked): Promise<Answered> {
   const options = { host: "127.0.0.1", port, path, method, headers, rejectUnauthorized: false };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

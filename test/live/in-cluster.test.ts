@@ -1,6 +1,6 @@
 /**
- * Lifeboat in the cluster, as two pods: drains while its replicas restart and their tokens are renewed. The webhook
- * fails closed here, so a review that no replica answers ends the drain with an error.
+ * Tests drains while two in-cluster replicas of Lifeboat restart and their tokens are renewed. The failurePolicy is
+ * Fail, so the drain fails if no replica answers a review.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { configureLifeboat, GUARD_FILES } from "../../infra/lab/stage/apply.ts";
@@ -26,7 +26,7 @@ import { evacuationsOf, hasSettledAwayFrom, launcherOf, setDisrupted, startQueue
 
 const NODES = ["node01", "node02", "node03"];
 const PROBES_PORT = 8080;
-/** Migrations take long enough for an annotation after the relay's events. A real API server sends these events later. */
+/** Migrations must last longer than the relay needs to set an annotation. A real API server sends the relay's events later. */
 const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 let sandbox: Sandbox;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await configureLifeboat(sandbox.client, { ...QUICK, featureGates });
   await untilReady();
   await until("is asked", () => areWebhooksPointed(sandbox.client));
-  // With the shipped failurePolicy Ignore, a failed review would not be noticed.
+  // With the shipped failurePolicy Ignore, the test would not notice a failed review.
   await setFailurePolicy("Fail");
 });
 afterEach(async () => {
@@ -53,7 +53,6 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-/** Returns the replicas that are not being deleted. */
 async function replicas(): Promise<readonly Pod[]> {
   const { items } = await sandbox.client.list(pods, SERVER.namespace);
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -68,7 +67,6 @@ async function replicaBy(isWanted: (name: string) => boolean): Promise<Pod> {
 const isReady = ({ status }: Pod) => isTrue(status?.conditions, "Ready");
 const untilReady = () => until("is ready twice", async () => (await replicas()).filter(isReady).length >= 2);
 
-/** Name of the pod that holds the Lease. */
 const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
 
 async function setFailurePolicy(value: "Fail" | "Ignore"): Promise<void> {
@@ -107,7 +105,6 @@ test("while a drain evicts a replica, renewed tokens and a deleted replica cost 
   const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
   await sandbox.processes.renewTokens();
   await untilReady();
-  // The drain itself evicts one of the replicas.
   await sandbox.client.delete(pods, (await replicaBy(() => true)).metadata);
   expect(await done).toBe(true);
   await expectMoved(names, "node01");
@@ -119,7 +116,7 @@ test("while a drain evicts a replica, renewed tokens and a deleted replica cost 
   await untilReady();
 }, 120_000);
 
-/** Only the failurePolicy answers a review whose process was killed. */
+/** If a process is killed, the failurePolicy decides its open reviews. */
 test(
   "when the leader is killed and later deleted, another replica takes the Lease, and no VM is lost",
   { tags: ["nightly"], timeout: 120_000 },
@@ -160,7 +157,6 @@ test("while a replica terminates, the guard refuses every deletion", async () =>
   expect([...codes]).toEqual([429]);
 }, 120_000);
 
-/** Sends a request to a replica's port for probes. */
 async function ask({ metadata }: Pod, path: string) {
   const port = sandbox.processes.portOf(metadata.uid, PROBES_PORT) ?? 0;
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -171,7 +167,7 @@ test("each replica serves its own probes and metrics, and only the leader serves
   const leader = await holder();
   const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
   expect(isReady(own)).toBe(true);
-  // The probes' port caches an answer for half a minute, so this change comes before the first request.
+  // The probes' port caches an answer for half a minute, so this change must come before the first request.
   const changed = { op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "" };
   await sandbox.client.patch(mutatingConfigurations, { name: "lifeboat-guard" }, { type: "json", body: [changed] });
   for (const pod of [own, other]) {

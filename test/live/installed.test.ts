@@ -1,7 +1,6 @@
 /**
- * `lifeboat install` by its command line, in both forms: without further steps a node drains, and the doctor finds no
- * problem. The command's own tests prove the same with the simulated control plane.
- * @module-tag nightly
+ * Tests `lifeboat install` as a Worker and in the cluster. After the command, a node drains without further steps, and
+ * the doctor finds no problem. @module-tag nightly
  */
 import { expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";

@@ -1,7 +1,7 @@
 /**
- * Tests that the guard does not delay the restart of a lost node's VMs, because no VM can migrate off a lost node. Times
- * are seconds of the cluster's fast clock. Known limitation: if a pod was unready before its node was lost, the guard's
- * policy `lifeboat-hold-taints` considers the node alive, and refuses the pod's deletion.
+ * Tests that Lifeboat does not delay the restart of a lost node's VMs, because these VMs cannot migrate. Times are
+ * seconds of the cluster's fast clock. Known limitation: if a pod was unready before its node was lost, the policy
+ * `lifeboat-hold-taints` assumes that the node is alive, and refuses the pod's deletion.
  */
 import { expect, test, type TestContext } from "vitest";
 import { createNode, createVirtualMachine, kubevirt, nodes, pods } from "../../infra/sandbox/index.ts";
@@ -13,9 +13,9 @@ const LOST = "lost";
 const NAME = "web";
 const FASTER = 30;
 const TIMEOUT_MS = 240_000;
-/** Five minutes of toleration, and the time until a silent kubelet is noticed. */
+/** The toleration lasts 300 s. The control plane notices a silent kubelet within 75 s. */
 const MOST_SECONDS = 300 + 75;
-/** Controllers on a busy machine are late while the clock continues. */
+/** Additional time for controllers on a busy machine. */
 const BUSY_SECONDS = 60;
 const OUT_OF_SERVICE = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };
 
@@ -39,7 +39,7 @@ async function loseNode(context: TestContext, { isGuarding, isAway }: Lifeboat) 
   const seconds = () => (clock.now().getTime() - since) / 1000;
   await until(async () => (await launcherOn(stage))?.metadata.deletionTimestamp !== undefined);
   const deleted = seconds();
-  // An administrator or a health check that knows that the machine is off adds this taint.
+  // An administrator or a health check adds this taint if the machine is off.
   const lost = await stage.client.get(nodes, { name: LOST });
   const taints = [...(lost?.spec?.taints ?? []), OUT_OF_SERVICE];
   await stage.client.patch(nodes, { name: LOST }, { type: "merge", body: { spec: { taints } } });

@@ -1,4 +1,4 @@
-/** NodeEvacuations as they are shipped: VMs that cannot leave, and a pause. */
+/** Tests NodeEvacuations with VMs that cannot leave the node, and paused NodeEvacuations. */
 import { expect, test } from "vitest";
 import { nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createNode, createVirtualMachine, kubevirt } from "../../infra/sandbox/index.ts";
@@ -8,7 +8,6 @@ import { evacuationsOf, getVmi } from "./vm.ts";
 
 const on = useMaintenance();
 
-/** Sets the blockers' `since` one minute into the past. */
 async function letAMinutePass(name: string): Promise<void> {
   const found = await on.stage.client.get(nodeEvacuations, { name });
   const since = new Date(Date.now() - 61_000).toISOString();
@@ -37,7 +36,7 @@ test("a VM that cannot migrate blocks and is named; with forceShutdowns the VM i
   await on.until(node, "Evacuating", ({ status }) => status?.blockers?.length === 4);
   expect((await getVmi(on.stage.client, "ledger")).metadata.uid).toBe(uids.get("ledger"));
   await letAMinutePass(node);
-  // The VM without a VirtualMachine blocks the drain anyway, so no other guest is ended.
+  // The VM without a VirtualMachine blocks the drain, so Lifeboat stops no other guest.
   await on.until(
     node,
     "Blocked",
@@ -66,7 +65,6 @@ test("a VM that cannot migrate blocks and is named; with forceShutdowns the VM i
   await on.stage.client.delete(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name: "bare" });
   await on.until(node, "Evacuated");
   await on.setCordon(node, false);
-  // The stopped VM starts again.
   await expect
     .poll(() =>
       getVmi(on.stage.client, "batch").then(
@@ -84,7 +82,7 @@ test("a paused NodeEvacuation starts no migration; a withdrawn NodeEvacuation le
   const names = Array.from({ length: 8 }, (_, index) => `paused-${index}`);
   await Promise.all(names.map((name) => on.stage.createVm(vm(name, node))));
   await on.empty(node, { virtualMachines: { concurrency: 1 } });
-  // A status is written every two seconds at most, so some counts never appear.
+  // Lifeboat writes the status at most every two seconds, so some counts never appear.
   await on.until(
     node,
     "Evacuating",

@@ -1,4 +1,4 @@
-/** NodeEvacuations while KubeVirt has faults: virt-api is away, and migrations fail. */
+/** Tests NodeEvacuations while virt-api is down and while migrations fail. */
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
@@ -12,7 +12,6 @@ const on = useMaintenance();
 
 const Configuration = z.object({ webhooks: z.array(z.object({ clientConfig: z.object({ url: z.string() }) })) });
 
-/** Kills the process of virt-api. Returns a function that starts the process again. */
 async function killVirtApi(): Promise<() => Promise<unknown>> {
   const { sandbox, client } = on.stage;
   if (isReal(sandbox)) {
@@ -30,7 +29,7 @@ async function killVirtApi(): Promise<() => Promise<unknown>> {
 
 const patch = (status: object) => ({ type: "merge", body: { status } }) as const;
 
-/** Moves the times of blockers and of next attempts one minute into the past, then runs a tick. */
+/** Moves the times of blockers and of next attempts one minute into the past, and runs a tick. */
 async function letAMinutePass(node: string): Promise<void> {
   const { client } = on.stage;
   const ago = new Date(Date.now() - 61_000).toISOString();
@@ -129,7 +128,7 @@ test(
       await letAMinutePass(node);
       return await restarted();
     };
-    // A blocker whose reason changes waits for another minute.
+    // The wait of one minute starts again if the reason of a blocker changes.
     await expect.poll(restartedAMinuteLater).toBe(2);
     expect(await restartedAMinuteLater()).toBe(2);
     const { status } = await on.until(node, "Blocked");

@@ -1,4 +1,4 @@
-/** A stage for NodeEvacuations with the shipped manifests: each test evacuates its own node, and its NodeEvacuation has the node's name. */
+/** A stage for NodeEvacuations with the shipped manifests. Each test evacuates its own node with a NodeEvacuation of the same name. */
 import { afterAll, beforeAll } from "vitest";
 import { type NodeEvacuation, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { core, waitFor } from "../../infra/sandbox/index.ts";
@@ -43,7 +43,6 @@ export function useMaintenance(optional: readonly string[] = MAINTENANCE) {
     async change(name: string, spec: object): Promise<void> {
       await stage().client.patch(nodeEvacuations, { name }, { type: "merge", body: { spec } });
     },
-    /** Cordons or uncordons the node as a person does. */
     async setCordon(name: string, unschedulable: boolean): Promise<void> {
       await stage().client.patch(core.nodes, { name }, { type: "merge", body: { spec: { unschedulable } } });
     },

@@ -1,4 +1,4 @@
-/** NodeEvacuations with the shipped manifests: Lifeboat evacuates a node at its scheduled time, as long as nobody prevents it. */
+/** Tests that Lifeboat evacuates a node at its scheduled time, unless somebody prevents it. */
 import { expect, test } from "vitest";
 import {
   core,
@@ -14,7 +14,6 @@ import { evacuationsOf, migrationsOf } from "./vm.ts";
 
 const on = useMaintenance([]);
 
-/** Changes KubeVirt's status as virt-operator does during a rollout. */
 async function rollOut(targetDeploymentID: string): Promise<void> {
   const body = { status: { targetDeploymentID } };
   await on.stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
@@ -41,10 +40,10 @@ test("a NodeEvacuation waits for its component, evacuates the node, and returns 
     "DrainInProgress False",
     "Drained True",
   ]);
-  // The launcher that the guest left is gone, too.
+  // The completed launcher pod has been deleted, too.
   const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
   expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
-  // From here on the cordon belongs to a person.
+  // The cordon remains after the evacuation.
   const node = await on.stage.client.get(core.nodes, { name: "full" });
   expect(node?.spec?.unschedulable).toBe(true);
   expect(node?.metadata.annotations).not.toHaveProperty("lifeboat.dev/cordoned-by");
@@ -76,7 +75,7 @@ test("when another party uncordons the node, the NodeEvacuation pauses, and a ne
   await on.until(node, "Blocked");
   await on.change(node, { intent: "Withdrawn" });
   await on.until(node, "Withdrawn");
-  // The remaining cordon is the person's.
+  // The cordon remains because a person has set it.
   expect(await on.isCordoned(node)).toBe(true);
 });
 
@@ -101,6 +100,5 @@ test("a scheduled NodeEvacuation reports its forecast, waits for a rollout, and 
   await rollOut(DEPLOYED.observedDeploymentID);
   const { status } = await on.until(node, "Refused");
   expect(status?.message).toContain("startIf is WillSucceed, and the verdict is WillBlock");
-  // Another function may cordon the node at this moment.
   await expect.poll(() => on.isCordoned(node)).toBe(false);
 });

@@ -1,6 +1,6 @@
 /**
- * Lets minutes pass faster than real minutes. Each minute fires the Worker's cron trigger, and every tenth minute starts a
- * full scan.
+ * Simulates minutes that are shorter than real minutes. Each minute fires the Worker's cron trigger, and every tenth
+ * minute starts a full scan.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -12,7 +12,7 @@ export interface Minutes {
   stop(): Promise<void>;
 }
 
-/** Starts the minutes. `passing`: minutes also pass without a call of `tick`. */
+/** Starts the minutes. If `passing` is set, minutes also pass without a call of `tick`. */
 export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: boolean): Minutes {
   let minutes = 0;
   const stopped = new AbortController();
@@ -25,9 +25,8 @@ export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: 
     while (!stopped.signal.aborted) {
       await delay(pauseMs);
       const started = performance.now();
-      // A Worker that is down misses its minutes.
       if (!stopped.signal.aborted) await tick().catch(() => undefined);
-      // Half of the time is left for the work of the test.
+      // Leaves half of the time for the test.
       pauseMs = Math.max(TICK_MS, performance.now() - started);
     }
   };

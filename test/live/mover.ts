@@ -1,4 +1,4 @@
-/** Another party that evicts pods in background: its webhook starts to move a pod, and refuses the eviction. */
+/** Simulates another client that evicts pods in background. Its webhook starts to move a pod, and refuses the eviction. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import { json } from "node:stream/consumers";
@@ -30,14 +30,13 @@ export interface Asked {
 }
 
 export interface Mover {
-  /** The evictions, except dry runs. */
   readonly asked: Asked[];
-  /** Starts to move the pod; does nothing unless a test sets it. */
+  /** Starts to move the pod. Does nothing by default. */
   starts: (pod: string) => void;
   stop(): Promise<void>;
 }
 
-/** Starts the mover, whose webhook handles all evictions in the namespace that it creates. */
+/** Creates the namespace, and starts a webhook that reviews all evictions in the namespace. */
 export async function startMover(client: KubeClient, namespace: string): Promise<Mover> {
   await client.create(namespaces, { metadata: { name: namespace } });
   const authority = await createAuthority("mover");
@@ -97,7 +96,7 @@ const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const KEEPER = { apiVersion: "example.com/v1", kind: "Keeper", name: "keeper", uid: "keeper", controller: true };
 
-/** Creates a pod for the mover. `inProgress`: the mover has started to move it. */
+/** Creates a pod for the mover. `inProgress` means that the mover has started to move the pod. */
 export async function createMovable(
   client: KubeClient,
   key: { readonly namespace: string; readonly name: string },

@@ -1,6 +1,7 @@
 /**
- * A plan names a canary, one VM, for each class of VMs without a known migration. After the canaries have been evacuated,
- * the plan knows each class whose migrations fail. KubeVirt calls the VMs of these classes live-migratable.
+ * Tests that a plan selects one VM as a canary for each class of VMs without a known migration. After the evacuation of
+ * the canaries, the plan reports each class whose migrations fail. KubeVirt reports the VMs of these classes as
+ * live-migratable.
  */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
@@ -9,9 +10,7 @@ import { lifeboat } from "../support/cli/lifeboat.ts";
 import { type CanaryCluster, canaryClusterFor, classText, createNodes, reasonOf, setUp } from "./canary-clusters.ts";
 import { NAMESPACE, type SimulatedStage, startSimulatedStage } from "./stage.ts";
 
-/** At night there are many more clusters. */
 const CLUSTERS = Number(process.env["CANARY_CLUSTERS"] ?? (process.env["LIFEBOAT_NIGHTLY"] === undefined ? 3 : 50));
-/** The seed of the first cluster. Each cluster has its own seed. */
 const SEED = Number(process.env["CANARY_SEED"] ?? 20_261_129);
 
 const Plan = z.object({
@@ -53,7 +52,10 @@ async function evacuated(vm: string): Promise<void> {
   await lifeboat(`evacuate ${name} -n ${namespace} --yes --wait`, person);
 }
 
-/** Evacuates the canaries of a plan and plans again, until the plan names none. Counts the canaries of each class. */
+/**
+ * Evacuates the canaries of a plan and plans again, until a plan has no canary. Returns the plan and the number of
+ * canaries of each class.
+ */
 async function afterCanaries() {
   const canaries = new Map<string, number>();
   for (;;) {
@@ -66,7 +68,6 @@ async function afterCanaries() {
   }
 }
 
-/** Returns the right findings about the classes of a plan. */
 function expected({ evidence: { classes } }: Plan, { points }: CanaryCluster) {
   return classes.map((one) => {
     const point = points.get(classText(one));

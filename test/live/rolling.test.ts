@@ -1,6 +1,6 @@
 /**
- * RollingMaintenances as they are shipped: ten nodes with a window, a node that blocks, a pause, and a Lifeboat that is
- * killed repeatedly.
+ * Tests RollingMaintenances with the shipped manifests: ten nodes with a window, a node that blocks, a pause, and a
+ * process of Lifeboat that is killed repeatedly.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
@@ -15,7 +15,6 @@ const LONG = { timeout: 240_000 * PATIENCE };
 const over = new AbortController();
 afterAll(() => over.abort());
 
-/** Uncordons each evacuated node, as people do after their maintenance. */
 async function takeBack(names: readonly string[]): Promise<void> {
   while (!over.signal.aborted) {
     const found = await on.stage.client.list(nodeEvacuations).catch(() => ({ items: [] }));
@@ -27,7 +26,6 @@ async function takeBack(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Kills Lifeboat's process at any point of its work, and starts another. */
 async function killNow(): Promise<void> {
   await on.stage.stopWorker();
   await on.stage.restartWorker();
@@ -44,7 +42,6 @@ const until = (name: string, what: string, is: (one: RollingMaintenance) => bool
 
 const phasesOf = ({ status }: RollingMaintenance) => (status?.nodes ?? []).map(({ phase }) => phase);
 
-/** Sets the end of the node's time to now. */
 async function expire(nodeName: string): Promise<void> {
   const { items } = await on.stage.client.list(nodeEvacuations);
   const body = { spec: { schedule: { notAfter: new Date().toISOString() } } };
@@ -118,7 +115,6 @@ test(
     expect(status?.message).toContain("nodes evacuated: 9 of 10, failed: 1; r-5 is Expired");
     expect(most).toBe(1);
     expect(await on.isCordoned("r-5")).toBe(false);
-    // No guest was restarted.
     expect(await guestsOf(names)).toEqual(guests);
     const { items } = await on.stage.client.list(nodeEvacuations);
     expect(items.filter(({ spec: { nodeName } }) => names.includes(nodeName))).toHaveLength(10);

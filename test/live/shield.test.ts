@@ -1,5 +1,5 @@
 /**
- * Tests the shield after the guard allows a deletion. With the shield, a VM still moves after SIGTERM. Without the
+ * Tests the shield after Lifeboat's webhook allows a deletion. With the shield, a VM moves after SIGTERM. Without the
  * shield, the guest shuts down.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
@@ -31,17 +31,16 @@ afterAll(() => stage.stop());
 
 const createVictim = (name: string) => createVm(stage, name, { terminationGracePeriodSeconds: 300 });
 
-/** Deletes the pod as the scheduler does after the guard's deadline: the guard allows the deletion, and the launcher gets SIGTERM. */
+/** Deletes the pod as the scheduler does after Lifeboat's deadline. Lifeboat allows the deletion, and the launcher gets SIGTERM. */
 async function preemptAtLast(pod: Pod): Promise<void> {
   const longAgo = new Date(Date.now() - 2 * DEADLINE_SECONDS * 1000);
   await setDisrupted(stage.client, pod, "PreemptionByScheduler", longAgo);
   const scheduler = stage.client.as(SCHEDULER, ["system:authenticated"]);
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}`;
-  // If Lifeboat deletes the pod itself, the scheduler is refused and asks again.
+  // If Lifeboat deletes the pod itself, it refuses the scheduler's request, and the scheduler retries.
   expect([200, 429]).toContain((await scheduler.raw({ method: "DELETE", path })).code);
 }
 
-/** Evicts the VM as a drain does. The migration may still wait in KubeVirt's queue. */
 async function beginToMove(vm: Vm): Promise<void> {
   await vm.evict();
   await expect.poll(vm.phases).toEqual(["Migrating"]);
@@ -51,7 +50,7 @@ const refusals = async ({ uid }: Vm) => {
   const fieldSelector = `involvedObject.uid=${uid},reason=SyncFailed`;
   return (await stage.client.list(events, NAMESPACE, { fieldSelector })).items.length;
 };
-/** Omits the preemption's Evacuation, which is a Duplicate of the drain's Evacuation. */
+/** Omits the Evacuation of the preemption. Its phase is Duplicate, because the drain already has an Evacuation. */
 const ends = async (vm: Vm) => (await vm.phases()).filter((phase) => phase !== "Duplicate");
 const labelOf = async (vm: Vm) => (await vm.vmi()).metadata.labels?.["lifeboat.dev/shield"];
 const phaseOf = async (vm: Vm) => (await vm.vmi()).status?.phase;
@@ -64,7 +63,7 @@ test("a preempted VM whose migration is still queued at the guard's deadline wai
   await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
   await openQueue(stage.client);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
-  // A reconcile of stale facts may start another Evacuation, which ends like the first.
+  // A reconcile with old facts may create another Evacuation, which also reaches the phase Moved.
   await expect.poll(async () => new Set(await ends(vm))).toEqual(new Set(["Moved"]));
   await expect.poll(() => labelOf(vm)).toBeUndefined();
 });
@@ -78,6 +77,6 @@ test("when an Evacuation is abandoned after SIGTERM, the shield is removed, and 
   expect(await labelOf(vm)).toBeDefined();
   await expect.poll(() => ends(vm)).toEqual(["Abandoned"]);
   expect((await vm.phases()).length).toBeLessThanOrEqual(2);
-  // In the phase Failed, the launcher would have destroyed the guest.
+  // The phase Failed would mean that the launcher has destroyed the guest.
   await expect.poll(() => phaseOf(vm)).toBe("Succeeded");
 });

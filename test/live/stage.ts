@@ -1,5 +1,5 @@
 /**
- * The complete setup as it is shipped: sandbox cluster, shipped manifests, bundled Worker in workerd, reviews over TLS.
+ * A stage with the complete setup: sandbox cluster, shipped manifests, bundled Worker in workerd, and reviews over TLS.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -32,38 +32,36 @@ const BEARER = { authorization: `Bearer ${WEBHOOK_TOKEN}` };
 
 export interface StageOptions extends SandboxOptions, LifeboatOptions {}
 
-/** Options of tests with a tag of test/support/setup/simulated-only.ts. */
+/** Options of tests with a tag from test/support/setup/simulated-only.ts. */
 export interface SimulatedStageOptions extends Omit<SimulatedOptions, "controlPlane">, LifeboatOptions {}
 
 interface LifeboatOptions {
   readonly nodes?: readonly string[];
-  /** Keys of the LifeboatConfiguration. */
   readonly configuration?: Readonly<Record<string, unknown>>;
   readonly onLog?: (line: string) => void;
-  /** Further files of infra/kubernetes. */
+  /** Paths of more manifests in infra/kubernetes. */
   readonly optional?: readonly string[];
-  /** Starts the relay beside the Worker; in the cluster the relay always runs. */
+  /** Starts the relay beside the Worker. In the cluster, the relay always runs. */
   readonly relay?: boolean;
-  /** Whether minutes pass by themselves; true by default. */
+  /** If true, minutes pass without a call of `tick`. True by default. */
   readonly ticking?: boolean;
 }
 
 export interface Stage<S extends Sandbox = Sandbox> {
   readonly sandbox: S;
   readonly client: KubeClient;
-  /** Stops Lifeboat. */
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
-  /** Starts another Worker that knows nothing of the first; the test has to stop it. */
+  /** Starts another Worker without any state of the first Worker. The test has to stop it. */
   anotherWorker(): Promise<RunningForm>;
-  /** Runs the work of one minute; every tenth minute is a full scan. */
+  /** Runs the scheduled work of one minute. Every tenth minute includes a full scan. */
   tick(): Promise<void>;
-  /** Applies Lifeboat's manifests again, with further files of infra/kubernetes. */
+  /** Applies Lifeboat's manifests again. */
   reinstall(optional?: readonly string[]): Promise<void>;
   createVm(
     vm: Omit<VirtualMachine, "namespace"> & { readonly namespace?: string },
   ): Promise<kubevirt.VirtualMachineInstance>;
-  /** Runs a full scan as a scheduler would request it: afterwards every VM has its budget. */
+  /** Requests a full scan. Afterwards every VM has its PodDisruptionBudget. */
   reconcile(): Promise<Readonly<Record<string, number>>>;
   ask(method: string, path: string): Promise<{ code: number; body: Readonly<Record<string, unknown>> }>;
   stop(): Promise<void>;
@@ -78,18 +76,16 @@ export const WEBHOOK_CONFIGURATIONS: Resource = {
   namespaced: false,
 };
 
-/** Short times, because no test should wait for the defaults. */
 export const QUICK = { evacuation: { backoffSeconds: 0.2, maxBackoffSeconds: 60 } };
 
 export const SHORT = { migrationSeconds: 0.1, terminationSeconds: 0.05 };
 
-/** Makes KubeVirt ignore evictions and marks: only Lifeboat acts on them. */
+/** Makes KubeVirt ignore evictions and evacuationNodeName. */
 export const ALONE = { evictionWebhook: false, evacuationController: false } as const;
 
-/** Starts the stage on the control plane that the environment chooses. */
+/** Starts the stage on the control plane that is set in the environment. */
 export const startStage = (options: StageOptions = {}): Promise<Stage> => start(options, startSandboxAsChosen);
 
-/** Starts a stage for features that only the simulated control plane has. */
 export const startSimulatedStage = (options: SimulatedStageOptions = {}): Promise<SimulatedStage> =>
   start(options, (own: Omit<SimulatedOptions, "controlPlane">) => startSandbox(own));
 
@@ -150,14 +146,13 @@ async function start<O extends LifeboatOptions, S extends Sandbox>(
   };
 }
 
-/** Waits until the API server serves a kind. A real API server answers 429 for a moment when a kind is new. */
+/** Waits until the API server serves Lifeboat's kinds. A real API server answers 429 for a moment after a kind is created. */
 async function untilServed(client: KubeClient): Promise<void> {
   const { apiVersion, plural } = evacuations;
   const path = `/apis/${apiVersion}/${plural}`;
   while ((await client.raw({ method: "GET", path, query: { resourceVersion: "0" } })).code !== 200) await delay(50);
 }
 
-/** Makes KubeVirt start no migration. */
 export async function closeQueue(client: KubeClient): Promise<void> {
   await setQueue(client, 0);
 }

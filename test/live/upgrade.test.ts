@@ -1,4 +1,4 @@
-/** Tests an upgrade from 0.3, with objects in every phase of 0.3, and a downgrade. In the cluster: LIFEBOAT_FORM=in-cluster. */
+/** Tests an upgrade from 0.3 with objects in every phase, and a downgrade. LIFEBOAT_FORM=in-cluster runs the tests in the cluster. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyAsCommand } from "../../infra/lab/stage/apply.ts";
 import { evacuations, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
@@ -32,7 +32,6 @@ beforeAll(async () => {
 }, 240_000 * PATIENCE);
 afterAll(() => stage.stop());
 
-/** Installs the kinds of 0.3, which had no RollingMaintenance. */
 async function installKindsOf03(): Promise<void> {
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollingmaintenances.lifeboat.dev";
   await stage.client.raw({ method: "DELETE", path });
@@ -73,7 +72,6 @@ async function createDraining(one: Draining): Promise<void> {
   }
   for (const phase of own) await createOwn({ name, uid }, phase);
   if (isCordoned === true) await cordon(name, { "lifeboat.dev/cordoned-by": `${name}/${uid}` });
-  // After the evacuation, the cordon belongs to a person.
   if (status?.phase === "Evacuated") await cordon(name, {});
 }
 
@@ -98,7 +96,7 @@ const BY: Readonly<Record<Own, string | undefined>> = {
   Stopped: "ShutDown",
 };
 
-/** A VM that has left the node runs on another node, or is off. */
+/** Creates a VM that runs on another node or is stopped, and its Evacuation for the NodeEvacuation. */
 async function createOwn(nodeEvacuation: { readonly name: string; readonly uid: string }, phase: Own): Promise<void> {
   const name = `${nodeEvacuation.name}-${phase.toLowerCase()}`;
   const vm = { namespace: NAMESPACE, name, node: "node01", evictionStrategy: "LiveMigrate" };

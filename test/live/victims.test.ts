@@ -1,6 +1,6 @@
 /**
- * Many deletions that bypass evictions, at the same time: every VM moves first, and no requester retries more often
- * than the guard asks. VMs are lost only to the deadline or in the absence of Lifeboat.
+ * Tests many concurrent deletions that bypass evictions. Every VM moves first, and each requester retries only as often
+ * as Lifeboat allows. A VM is lost only if the deadline passes or Lifeboat is down.
  */
 import { describe, expect, test } from "vitest";
 import { createNode, events, isFinal, pods } from "../../infra/sandbox/index.ts";
@@ -33,26 +33,25 @@ import {
 const NIGHT = { tags: ["nightly"] };
 const GROUPS = { tags: ["groups", "nightly"] };
 
-/** The scheduler retries pods one after another, so four VMs show the same as twelve. */
+/** The scheduler retries pods one after another, so a simulated cluster needs only four VMs. */
 const COUNT = IS_REAL ? 12 : 4;
 
 const ended = (scene: Scene) => namesOf(scene, ({ status }) => isFinal(status));
 const settled = async (scene: Scene) => [...(await moved(scene)), ...(await ended(scene))].toSorted();
 
-/** Waits until no running VM is marked and every Evacuation has ended. */
 async function untilOver(scene: Scene): Promise<void> {
   await eventually(scene, () => namesOf(scene, (vmi) => isRunning(vmi) && isMarked(vmi))).toEqual([]);
   await eventually(scene, () => evacuationsBut(scene, END_PHASES)).toEqual([]);
 }
 
-/** Returns the VMs with an Event that their pod's deletion was allowed by the guard, or done by Lifeboat itself. */
+/** Returns the VMs with an Event that Lifeboat has allowed the deletion of their pod or has deleted the pod itself. */
 async function allowed({ stage }: Scene): Promise<ReadonlySet<string | undefined>> {
   const { items } = await stage.client.list(events, NAMESPACE);
   const reported = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
   return new Set(reported.map(({ involvedObject }) => involvedObject.name));
 }
 
-/** Returns the VMs without a pod that stays on the node. */
+/** Returns the VMs whose pods on the node are all being deleted or gone. */
 async function doomed({ stage }: Scene, names: readonly string[]): Promise<readonly string[]> {
   const { items } = await stage.client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${NODE}` });
   const staying = items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status?.phase === "Running");
@@ -60,7 +59,6 @@ async function doomed({ stage }: Scene, names: readonly string[]): Promise<reado
   return names.filter((name) => !safe.has(name));
 }
 
-// Each test waits for its own pauses of some seconds.
 describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
   test("victims of one preemption move although the API server is suspended, and held deletions take no seats", async (context) => {
     const scene = await start(context);
@@ -88,7 +86,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     await preempt(scene, "first", "30Gi");
     await preempt(scene, "second", "30Gi");
     for (const name of ["first", "second"]) await untilPreempted(scene, name);
-    // VMs may have enough room beside the preemptors.
+    // The VMs may fit on the node beside the preempting pods.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
@@ -115,8 +113,8 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
       const away = ["full-2", NODE].map(hasSettledAwayFrom);
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
-      // Each pod is refused once before any retry, and the last pod is retried when all other pods are gone. A VM that
-      // moves to the other one of the two nodes is a victim of the next round.
+      // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone. A VM
+      // that moves to the other node is deleted in the next round.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);
       expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);
@@ -131,7 +129,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     "VMs that never move are deleted after the deadline, the last victim after the others",
     NIGHT,
     async (context) => {
-      // The deadline is measured by Lifeboat's clock.
+      // Lifeboat's clock measures the deadline.
       const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
       await createVms(scene, 3);
       scene.stage.sandbox.migrations.configure({ seconds: 600 });
@@ -148,7 +146,6 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     const scene = await start(context);
     const names = await createVms(scene, COUNT);
     migrate(scene, 5, 1);
-    // No VM moves before Lifeboat is back.
     await closeQueue(scene.stage.client);
     await preempt(scene, "preemptor", "64Gi");
     const asked = () => Promise.resolve(new Set(scene.reviews.map(({ pod }) => pod)).size);
@@ -192,7 +189,6 @@ test("forty VMs of a tainted node move, or are deleted after the deadline", NIGH
   migrate(scene, 5, 0.2);
   await taint(scene, MAINTENANCE);
   await eventually(scene, () => settled(scene)).toEqual(names);
-  // A VM that is migrating may still arrive.
   const endedUnsaid = async () => {
     const names = await allowed(scene);
     return (await ended(scene)).filter((name) => !names.has(name));

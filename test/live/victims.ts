@@ -1,5 +1,6 @@
 /**
- * A full node whose VMs a scheduler or a taint manager removes at the same time, and the guard's reviews of their pods.
+ * Creates a full node whose VMs a scheduler or a taint manager removes at the same time. Records the reviews of their
+ * pods.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { expect, type TestContext } from "vitest";
@@ -34,23 +35,22 @@ export const NODE = "full";
 const FASTER = 10;
 const STEP_MS = 20;
 const CLASS = "urgent";
-/** The most requests per minute: 12 at intervals of five seconds, one more at the end of a round, and one repeat. */
+/** The maximum number of requests per minute: 12 at intervals of five seconds, one more at the end of a round, and one repeated request. */
 const MOST_A_MINUTE = 14;
-/** The log entry comes a little later than its request, with a delay that varies. */
+/** The maximum delay between a request and its log entry. */
 const MOMENT_MS = 20 + 30;
 const MOST_AT_ONCE = 3;
 export const TIMEOUT_MS = IS_REAL ? 300_000 : 120_000;
-/** The seats of the requesters' priority level, which the controllers of kube-system use, too. */
+/** The API server's metric for seats of the requesters' priority level. The controllers of kube-system use this level, too. */
 const SEATS = /^apiserver_flowcontrol_current_executing_seats\{[^}]*priority_level="workload-high"[^}]*\} (\d+)$/gm;
 
-/** A full node, and the guard's reviews of its pods. */
 export interface Scene {
   readonly stage: Stage;
-  /** The cluster's clock, also used by `Review.at`. */
+  /** The cluster's clock. `Review.at` is a time of this clock. */
   readonly clock: Clock;
   /**
-   * Speeds up the cluster's clock just before the first disruption. If the clock is far ahead of Lifeboat's clock,
-   * Lifeboat takes an Evacuation for a leftover without reviews.
+   * Speeds up the cluster's clock. Call it just before the first disruption. If the cluster's clock is far ahead of
+   * Lifeboat's clock, Lifeboat ignores an Evacuation without reviews as a leftover.
    */
   readonly hurry: () => void;
   readonly reviews: readonly Review[];
@@ -59,17 +59,14 @@ export interface Scene {
 }
 
 interface SceneOptions {
-  /** The `guard` of the LifeboatConfiguration. */
   readonly guard?: object;
-  /**
-   * How much faster than real time a simulated cluster's clock runs: requesters wait less. Lifeboat has its own clock.
-   */
+  /** The speed of the simulated cluster's clock relative to real time. Lifeboat has its own clock. */
   readonly faster?: number;
 }
 
 /**
- * Creates a clock that runs in real time until `hurry`, and then faster. If the clock were fast during the cluster's
- * start-up, the cluster would be ahead of Lifeboat. The clock stops while this process cannot run.
+ * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. A fast clock during start-up
+ * would be ahead of Lifeboat's clock. The clock stops while this process cannot run.
  */
 export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());
@@ -102,11 +99,11 @@ export async function start(
   return { stage, clock, hurry: () => hurried?.hurry(), reviews, expect: ofTest };
 }
 
-/** Sets the duration of migrations: `seconds` on a real control plane, `simulated` on a simulated control plane. */
+/** Sets the duration of migrations in seconds: `seconds` on a real control plane, `simulated` on a simulated control plane. */
 export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
   stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
 
-/** Creates VMs on the full node. The last `external` VMs are External, and no controller moves these VMs. */
+/** Creates VMs on the full node. The last `external` VMs have the eviction strategy External, and no controller moves them. */
 export async function createVms(
   { stage, hurry }: Scene,
   count: number,
@@ -121,7 +118,6 @@ export async function createVms(
   return names.toSorted();
 }
 
-/** Creates a pod of high priority that requests this much memory of the node. */
 export async function preempt(
   { stage }: Scene,
   name: string,
@@ -134,8 +130,8 @@ export async function preempt(
 }
 
 /**
- * Waits until a preempting pod runs. The scheduler may retry the pod only when another pod ends, so the function
- * creates and deletes pods. In a real cluster, pods end all the time.
+ * Waits until a preempting pod runs. The scheduler may retry the pod only when another pod is deleted, so this function
+ * creates and deletes pods.
  */
 export async function untilPreempted(scene: Scene, name: string): Promise<void> {
   const { client } = scene.stage;
@@ -155,7 +151,8 @@ export const taint = ({ stage }: Scene, taints: readonly object[]) =>
 export const MAINTENANCE = [{ key: "maintenance", effect: "NoExecute" }];
 
 /**
- * Returns the pods that the taint manager still tries to delete, because it has not yet noticed that the taint is gone.
+ * Returns the pods that the taint manager still tries to delete, because it has not noticed the removal of the taint
+ * yet.
  */
 export async function stillAsked({ stage, reviews }: Scene, since: number): Promise<readonly string[]> {
   const isTold = (pod: string) =>
@@ -179,22 +176,19 @@ export const isRunning = ({ status }: Vmi) => status?.phase === "Running";
 export const isMarked = ({ status }: Vmi) => status?.evacuationNodeName !== undefined;
 export const moved = (scene: Scene) => namesOf(scene, hasSettledAwayFrom(NODE));
 
-/** Returns the Evacuations in other phases. */
 export async function evacuationsBut({ stage }: Scene, phases: readonly string[]) {
   const { items } = await stage.client.list(evacuations, NAMESPACE);
   return items.filter(({ status }) => !phases.includes(status?.phase ?? ""));
 }
 
-/** Polls with the timeout of the test. */
 export const eventually = <T>({ expect: ofTest }: Scene, of: () => Promise<T>) =>
   ofTest.poll(of, { timeout: TIMEOUT_MS, interval: 200 });
 
-/** Returns the largest number of reviews of one pod within this many milliseconds. */
 function most(all: readonly Review[], ms: number): number {
   return Math.max(...all.map(({ at }) => all.filter((other) => other.at >= at && other.at < at + ms).length));
 }
 
-/** Expects that each requester retries only as often as the guard asks. */
+/** Expects that each requester retries only as often as Lifeboat allows. */
 export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   for (const [pod, all] of Map.groupBy(reviews, (one) => one.pod)) {
     expect([pod, Math.max(MOST_A_MINUTE * requesters, most(all, 60_000))]).toEqual([pod, MOST_A_MINUTE * requesters]);
@@ -202,7 +196,7 @@ export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   }
 }
 
-/** Returns how many seats the requesters' priority level uses at the API server; a simulated API server has none. */
+/** Returns the number of seats that the requesters' priority level uses at the API server. A simulated API server has no seats. */
 export async function seats({ stage }: Scene): Promise<number> {
   const { body } = await stage.client.raw({ method: "GET", path: "/metrics" });
   return [...messageOf(body).matchAll(SEATS)].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,6 +1,6 @@
 /**
- * The disruptions of infra/sandbox/test/disruptions/naive.test.ts with Lifeboat, while virt-handlers are pods of
- * KubeVirt's own DaemonSet: a taint that virt-handler tolerates, a preemption by the scheduler, and a taint that ends
+ * Runs the disruptions of infra/sandbox/test/disruptions/naive.test.ts with Lifeboat, while virt-handlers are pods of
+ * KubeVirt's DaemonSet. The tests cover a taint that virt-handler tolerates, a preemption, and a taint that evicts
  * virt-handler.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A VM on the stage: its eviction and its outcome. */
+/** Creates VMs on a stage, evicts their pods, and reads their state. */
 import { expect } from "vitest";
 import * as z from "zod/mini";
 import { events, type KubeClient, kubevirt, type Pod, pods, waitFor } from "../../infra/sandbox/index.ts";
@@ -16,7 +16,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   return {
     name,
     uid,
-    /** The node where the VM runs at first. */
+    /** The node where the VM started. */
     node,
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
@@ -31,7 +31,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   };
 }
 
-/** Creates a VM with its budget. By default, the VM can migrate. */
+/** Creates a VM, and lets Lifeboat create its PodDisruptionBudget. By default, the VM can migrate. */
 export async function createVm(stage: Stage, name: string, tweak: Partial<Parameters<Stage["createVm"]>[0]> = {}) {
   const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...tweak });
   await stage.reconcile();
@@ -46,14 +46,13 @@ export async function launchersOf(client: KubeClient, vmi: Vmi): Promise<readonl
   return running.toSorted((a) => (a.spec?.nodeName === vmi.status?.nodeName ? -1 : 1));
 }
 
-/** Returns the pod that a VM runs in. */
 export async function launcherOf(client: KubeClient, name: string, namespace = NAMESPACE): Promise<Pod> {
   const [launcher] = await launchersOf(client, await getVmi(client, name, namespace));
   if (launcher === undefined) throw new Error(`${name} has no running launcher`);
   return launcher;
 }
 
-/** Sets the pod's condition as the party that is going to delete it does. */
+/** Sets the pod's DisruptionTarget condition, as a controller does before it deletes the pod. */
 export async function setDisrupted(client: KubeClient, pod: Pod, reason: string, since = new Date()): Promise<void> {
   const lastTransitionTime = since.toISOString().replace(/\.\d+Z$/, "Z");
   const body = { status: { conditions: [{ type: "DisruptionTarget", status: "True", reason, lastTransitionTime }] } };
@@ -66,7 +65,7 @@ export interface EvictionAnswer {
   readonly warnings: string;
 }
 
-/** Evicts a pod and returns the answer to any HTTP client. The message includes `admission webhook "…" denied the request: `. */
+/** Evicts a pod and returns the HTTP answer. The message includes `admission webhook "…" denied the request: `. */
 export async function evict(client: KubeClient, pod: Pod, more: Record<string, unknown> = {}): Promise<EvictionAnswer> {
   const { namespace, name } = pod.metadata;
   const { annotations, ...body } = more;
@@ -87,12 +86,10 @@ export async function evict(client: KubeClient, pod: Pod, more: Record<string, u
   return { code, message: messageOf(answer), warnings: [headers["warning"] ?? ""].flat().join(", ") };
 }
 
-/** Returns the message of a Status, or an empty text for another object. */
 export function messageOf(body: unknown): string {
   return z.object({ message: z.prefault(z.string(), "") }).parse(body).message;
 }
 
-/** Returns the Evacuations of a VMI, oldest first. */
 export async function evacuationsOf(client: KubeClient, vmi: string): Promise<readonly Evacuation[]> {
   const { items } = await client.list(evacuations, NAMESPACE);
   const own = items.filter(({ spec }) => spec.virtualMachineInstance.name === vmi);
@@ -124,7 +121,7 @@ export async function untilVmi(
   return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until, timeoutMs });
 }
 
-/** Returns a condition: the VM runs on another node, without a trace of the evacuation. */
+/** Returns a predicate. It is true if the VM runs on another node and has no traces of the evacuation. */
 export function hasSettledAwayFrom(node: string) {
   return ({ metadata, status }: Vmi): boolean =>
     status?.phase === "Running" &&
@@ -146,8 +143,8 @@ export async function migrationsOf(
 }
 
 /**
- * Starts a drain or an eviction whose VMs wait in KubeVirt's queue until each has an Evacuation. A simulated migration
- * may otherwise end before a busy machine has reviewed the first eviction, and a VM that has left needs no Evacuation.
+ * Starts a drain or an eviction while KubeVirt's queue is closed. Opens the queue when each VM has an Evacuation.
+ * Without the closed queue, a VM might leave before Lifeboat has reviewed its eviction.
  */
 export async function startQueued<T extends object>(
   client: KubeClient,
@@ -167,7 +164,7 @@ export async function startQueued<T extends object>(
   return started;
 }
 
-/** Watches migrations from now on. Reports the largest number that ran at the same time. */
+/** Watches migrations. Reports the maximum number of concurrent migrations. */
 export function watchMigrations(client: KubeClient): { most: () => number; stop: () => void } {
   const started = new Set<string>();
   let most = 0;

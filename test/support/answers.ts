@@ -1,10 +1,9 @@
-/** Defines the requests to a fake HTTP server, and its good and bad answers. */
+/** Defines the requests to a fake HTTP server, and its answers with and without errors. */
 export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON, or undefined without a body. */
   readonly body: unknown;
 }
 
@@ -24,7 +23,7 @@ export const html =
   () =>
     new Response(`<html><h1>${code}</h1>${SECRET_OF_UPSTREAM}`, { status: code });
 
-/** A part of every bad answer. Tests check that this text does not appear in output. */
+/** A part of every faulty answer. Tests check that this text does not appear in output. */
 export const SECRET_OF_UPSTREAM = "secret-of-the-upstream";
 
 export const neverAnswering: Behaviour = (_, signal) =>
@@ -38,7 +37,7 @@ function bodyOf(beginning: string, then: (controller: ReadableByteStreamControll
   return new Response(new ReadableStream({ type: "bytes", start }));
 }
 
-/** Sends the start of a body, and then nothing. */
+/** Sends only the start of a body. */
 export const stalling: Behaviour = (_, signal) =>
   bodyOf('{"kind":"Pod",', (body) => signal.addEventListener("abort", () => body.error(signal.reason)));
 

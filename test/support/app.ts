@@ -1,5 +1,5 @@
 /**
- * Runs Lifeboat's app as a platform does. The test controls the clock, and waits for the work that continues after an
+ * Runs Lifeboat's app as a platform does. The test controls the clock, and waits for work that continues after an
  * answer.
  */
 import { setImmediate } from "node:timers/promises";
@@ -35,7 +35,7 @@ export const TOKENS = {
   operatorToken: "the-operator-token",
 } as const;
 
-/** Returns a minimal valid entry of `CLUSTERS` with the changes in `tweak`. */
+/** Returns a minimal valid entry of `CLUSTERS`, changed by `tweak`. */
 export function entry(server: string, tweak: Readonly<Record<string, unknown>> = {}) {
   return { server, ...TOKENS, ...tweak };
 }
@@ -46,46 +46,42 @@ export interface Answer {
   readonly retryAfter: string | null;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed JSON, or undefined if the text is not JSON. */
+  /** The JSON, or undefined if the text is not JSON. */
   readonly body: unknown;
 }
 
 export interface App {
   request(path: string | Request, init?: RequestInit): Promise<Answer>;
-  /** Sends a review to the webhook for evictions of cluster prod. KubeVirt's webhook reviews the eviction, too. */
+  /** Sends a review to the webhook for evictions of the cluster prod. KubeVirt's webhook also reviews the eviction. */
   evict(review: unknown, timeout?: string): Promise<Answer>;
   delete(review: unknown): Promise<Answer>;
   reconcile(): Promise<Answer>;
   metrics(): Promise<Answer>;
   tick(at: Date, more?: Pick<Surroundings, "stays" | "leave">): Promise<void>;
-  /** Delivers messages of the queue of ticks. */
   receive(...bodies: readonly unknown[]): Promise<void>;
-  /** Explains an eviction as `lifeboat explain` does. */
   explain(pod: NamespacedName): Promise<ReturnType<typeof explanationOf>>;
   explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
   /** Cancels evacuations as `lifeboat cancel` does, and reconciles the VMI. */
   cancel(vmi: NamespacedName): Promise<Cancelling>;
   /** The work that continues after the answers. */
   readonly after: readonly Promise<unknown>[];
-  /** Waits for the work that continues after the answers. */
   settle(): Promise<void>;
   now(): Date;
-  /** Moves the clock forward. */
   pass(seconds: number): void;
   readonly log: readonly Readonly<Record<string, unknown>>[];
   readonly target: Target;
 }
 
-/** An environment in which `CLUSTERS` may be an object instead of text. */
+/** The environment. `CLUSTERS` may be an object instead of text. */
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
 export interface Instead extends Partial<Platform> {
-  /** The clock of the app and of the app's deadlines. */
+  /** The clock of the app and of its deadlines. */
   readonly clock?: VirtualClock;
   readonly registry?: IsolateState["registry"];
 }
 
-/** Returns the platform of an isolate: its clock and its log, and the work that continues after an answer. */
+/** Returns the platform of an isolate. Tests read its clock, its log, and the work that continues after an answer. */
 export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   let now = start.getTime();
   const log: Record<string, unknown>[] = [];
@@ -93,14 +89,14 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   const platform: Platform = {
     fetch: reach,
     now: () => new Date(now),
-    // Only `sleep` moves the clock, and `sleep` takes no real time.
+    // Advances the clock without real waiting.
     sleep: async (ms) => {
       now += ms;
       await setImmediate();
     },
-    // A deadline passes only if the test provides a clock.
+    // Never aborts, unless the test provides a clock.
     timeout: () => new AbortController().signal,
-    // This value keeps clusters in the order of their names.
+    // Keeps the clusters in the order of their names.
     random: () => 0,
     log: (line) => void log.push(line),
     ...instead,
@@ -124,7 +120,6 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
 
 const ASK_SECONDS = 10;
 
-/** Returns a `fetch` that reaches the fake cluster at `SERVER`, and other clusters at their own URLs. */
 function fetchOf(fake: FakeCluster | undefined, before?: Before): Platform["fetch"] {
   const answer = fake?.api.fetch(before);
   return (url, init) => (answer && url.startsWith(SERVER) ? answer : reach)(url, init);
@@ -135,7 +130,7 @@ function envOf({ CLUSTERS, ...others }: TestEnv): Env {
   return { REGISTRY_KEY, ...others, ...(CLUSTERS === undefined ? {} : { CLUSTERS: text }) };
 }
 
-/** Opens the app for a fake cluster with the name prod, or for the clusters of an environment. */
+/** Opens the app for a fake cluster named prod, or for the clusters of an environment. */
 export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Instead = {}): App {
   const { clock, registry, ...more } = instead;
   const fake = of instanceof FakeCluster ? of : undefined;
@@ -146,8 +141,7 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Ins
   const target = targetOf("prod", { ...entry(SERVER), headers: {} }, { env, platform, state });
   let app: ReturnType<typeof createApp> | undefined;
   const request = async (path: string | Request, init?: RequestInit) => {
-    // Creates the app only for a request. The creation of the routes takes longer than a reconcile, which needs no
-    // routes.
+    // Creates the app only for a request, because the creation of the routes takes longer than a reconcile.
     app ??= createApp(platform, state);
     return await answerOf(await app.request(path, init, env, context));
   };
@@ -174,7 +168,7 @@ export function openApp(of: FakeCluster | TestEnv, before?: Before, instead: Ins
   };
 }
 
-/** Runs `explain`, `explain node` and `cancel` on the same cluster as the command does. */
+/** Runs `explain`, `explain node` and `cancel` of the command on the same cluster. */
 function commandOf(target: Target, { now: clockNow }: Pick<Platform, "now">) {
   const asking = async () => {
     const cluster = target.connect(ASK_SECONDS);

@@ -8,7 +8,7 @@ type Server = Pick<ClientOptions["endpoint"], "server"> & Partial<ClientOptions[
 
 const never = () => new AbortController().signal;
 
-/** Connects a client. With a fake cluster no deadline passes. */
+/** Connects a client. With a fake cluster, requests never time out. */
 export function connectTo(to: FakeCluster | Server, before?: Before, more: Partial<ClientOptions> = {}): Client {
   const isFake = to instanceof FakeCluster;
   const its = isFake ? { server: SERVER, fetch: to.api.fetch(before) } : { fetch: reach, ...to };
@@ -17,7 +17,7 @@ export function connectTo(to: FakeCluster | Server, before?: Before, more: Parti
   return createClient({ endpoint, signal: timeout(60_000), timeout, onOddItem: throwing, ...more });
 }
 
-/** Connects to a fake cluster with one VM. The cluster gives the answers in `answers`. */
+/** Connects to a fake cluster with one VM, and with the given answers. */
 export function connectToOneVm(answers: Answers, onOddItem: ClientOptions["onOddItem"] = throwing) {
   const fake = clusterWith(answers);
   return { cluster: connectTo(fake, undefined, { onOddItem }), requests: fake.requests };

@@ -1,14 +1,11 @@
-/**
- * A virtual clock. Time passes only when no other work is left. The clock wakes waiters in order, and no wait takes
- * real time.
- */
+/** A virtual clock. Its time advances only when no other work is left. Waits take no real time. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "../../functions/env.ts";
 
 /**
- * Computes digests at once. WebCrypto's own digests take some turns of the event loop, and more turns if the machine is
- * busy. The results are the same, so nothing restores the original.
+ * Computes a digest immediately. WebCrypto's own digest takes several turns of the event loop. The results are equal,
+ * so no test restores the original.
  */
 async function digest(_: unknown, data: Uint8Array): Promise<ArrayBuffer> {
   return new Uint8Array(createHash("sha256").update(new Uint8Array(data)).digest()).buffer;
@@ -21,19 +18,18 @@ interface Alarm {
 }
 
 /**
- * The turns of the event loop before the clock wakes a waiter. Work without a wait ends within fewer turns, even if a
- * module loads again.
+ * The number of turns of the event loop before the clock advances. Work that does not wait finishes within fewer turns.
  */
 const TURNS = 3;
 /**
- * The number of checks without a waiter before the clock gives up. A busy machine may need many turns for its file
- * system.
+ * The number of checks without a pending wait before the clock gives up. A busy machine may need many turns for its
+ * file system.
  */
 const PATIENCE = 3000;
 
 export class VirtualClock {
   #now: number;
-  /** The alarms, the latest alarm first. */
+  /** The alarms, latest first. */
   readonly #alarms: Alarm[] = [];
 
   constructor(now: Date) {
@@ -48,19 +44,19 @@ export class VirtualClock {
     return new Promise((resolve) => this.#set(ms, resolve));
   }
 
-  /** Returns a signal as `AbortSignal.timeout` does, but by this clock. */
+  /** Returns a signal like `AbortSignal.timeout`, but uses this clock. */
   timeout(ms: number): AbortSignal {
     const controller = new AbortController();
     this.#set(ms, () => controller.abort(new DOMException("the deadline has passed", "TimeoutError")));
     return controller.signal;
   }
 
-  /** Replaces a platform's functions for time. */
+  /** The time functions for a platform. */
   get platform(): Pick<Platform, "now" | "sleep" | "timeout"> {
     return { now: () => this.now(), sleep: (ms) => this.sleep(ms), timeout: (ms) => this.timeout(ms) };
   }
 
-  /** Returns the result of the work, and lets time pass until the work ends. */
+  /** Returns the result of the work. Advances the clock until the work is done. */
   async outcome<T>(work: Promise<T>): Promise<T> {
     if (!(await this.settle([work]))) throw new Error("it never ends");
     return await work;
@@ -70,7 +66,7 @@ export class VirtualClock {
     this.#now += seconds * 1000;
   }
 
-  /** Lets time pass until all work is settled. Returns false if some work waits for an event that never comes. */
+  /** Advances the clock until all work is settled. Returns false if some work waits for an event that never comes. */
   async settle(work: readonly Promise<unknown>[]): Promise<boolean> {
     let settled = false;
     void Promise.allSettled(work).then(() => (settled = true));

@@ -1,6 +1,6 @@
 /**
- * A fake cluster with KubeVirt. Tests write and read facts. The cluster stores the facts as objects, and answers the
- * requests of the product's client.
+ * A fake KubeVirt cluster in memory. Tests write and read facts. The cluster stores them as objects, and answers
+ * requests of Lifeboat's client.
  */
 import type * as z from "zod/mini";
 import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";
@@ -28,7 +28,6 @@ type Kind =
   | "virtualmachineinstances"
   | "virtualmachineinstancemigrations"
   | "poddisruptionbudgets";
-/** Nodes have no namespace. */
 type Key = { readonly namespace?: string; readonly name: string };
 
 class Shelf<R extends Kind, Given extends FactsOf<R>> {
@@ -69,7 +68,6 @@ class Shelf<R extends Kind, Given extends FactsOf<R>> {
   }
 }
 
-/** An Event. The name depends on the occasion. */
 export interface RecordedEvent extends Pick<KubernetesEvent, "type" | "message"> {
   readonly name: string;
   readonly about: Json;
@@ -97,12 +95,9 @@ export class FakeCluster {
     "poddisruptionbudgets",
     objects.budgetObject,
   );
-  /** Whether KubeVirt's webhook reviews evictions and marks VMs. */
+  /** True if KubeVirt's webhook reviews evictions and sets evacuationNodeName. */
   isReviewing = true;
-  /**
-   * Names of the pods that a client tried to evict, in order, without dry runs. `evictionAnswers`: answers for some of
-   * these pods.
-   */
+  /** Names of the pods that a client tried to evict, in order, without dry runs. */
   readonly evictions: string[] = [];
   readonly evictionAnswers = new Map<string, { readonly code: number; readonly message: string }>();
 
@@ -113,7 +108,6 @@ export class FakeCluster {
     this.kubeVirt = { namespace: "kubevirt", featureGates: [] };
   }
 
-  /** Returns the URL of this cluster. Each cluster of a test has its own URL. */
   get url(): string {
     return (this.#url ??= serve(this.api.fetch()));
   }
@@ -140,7 +134,7 @@ export class FakeCluster {
     if (facts !== undefined) this.api.put("kubevirts", objects.kubeVirtObject(facts));
   }
 
-  /** Replaces the LifeboatConfiguration. Deletes it if `spec` is undefined. */
+  /** Replaces the LifeboatConfiguration, or deletes it if `spec` is undefined. */
   configure(spec: unknown, status: object = {}): void {
     const resourceVersion = this.api.nextVersion();
     const metadata = { name: "lifeboat", uid: "configuration", generation: 1, resourceVersion };
@@ -148,7 +142,6 @@ export class FakeCluster {
     if (spec !== undefined) this.api.put("lifeboatconfigurations", objects.object({ metadata, spec, status }));
   }
 
-  /** Changes a VMI as KubeVirt or a person does. */
   change({ namespace, name }: NamespacedName, tweak: Partial<VmiFacts>): void {
     const found = this.vmis.get({ namespace, name });
     if (found !== undefined) this.vmis.put({ ...found, ...tweak, resourceVersion: this.api.nextVersion() });
@@ -158,7 +151,6 @@ export class FakeCluster {
     this.api.merge("virtualmachineinstances", key, { status: { evacuationNodeName: node ?? null } });
   }
 
-  /** Creates an Evacuation as a person does. */
   createEvacuation({ namespace, name, spec }: NewEvacuation): void {
     const { vmiName, ...rest } = spec;
     const body = { metadata: { namespace, name }, spec: { virtualMachineInstance: { name: vmiName }, ...rest } };
@@ -179,7 +171,7 @@ export class FakeCluster {
 
 export const SERVER = "https://fake.example";
 
-/** Lets fast-check choose the request that is answered next. */
+/** Lets fast-check choose the order of the answers. */
 export function interleaved(scheduler: Scheduler): Before {
   return (label) => scheduler.schedule(Promise.resolve(), label);
 }
@@ -187,14 +179,12 @@ export function interleaved(scheduler: Scheduler): Before {
 export const UNREACHABLE: Failure = { reason: "Unreachable" };
 export const FORBIDDEN: Failure = { reason: "Refused", code: 403, request: "the request" };
 
-/** Makes each matching request fail. */
 export function failing(requests: RegExp, failure: Failure = UNREACHABLE): Before {
   return (label) => {
     if (requests.test(label)) throw new ClusterError(failure);
   };
 }
 
-/** Calls `change` before the first matching request. */
 export function once(requests: RegExp, change: () => void): Before {
   let isDone = false;
   return (label) => {

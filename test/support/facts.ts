@@ -1,10 +1,11 @@
-/** Provides the facts of a test from a map. A request for a fact that is not in the map fails the test. */
+/** Answers requests for facts from a map. A test fails if it requests a fact that is not in the map. */
 import { type Answer, type Facts, factsFrom, type Question, textOf } from "../../shared/facts/facts.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 
 /**
- * Facts by the text of the question: `nodes node01`, `virtualmachines apps/web`,
- * `evacuations in apps where status.phase=Moved`. `undefined`: the object does not exist. A ClusterError: the read fails.
+ * Facts keyed by the text of the question, for example `nodes node01`, `virtualmachines apps/web` or `evacuations in
+ * apps where status.phase=Moved`. If the value is undefined, the object does not exist. If the value is a ClusterError,
+ * the read fails.
  */
 export type FactMap = Readonly<Record<string, unknown>>;
 
@@ -12,7 +13,7 @@ export function factsOf(map: FactMap): Facts {
   return factsFrom((question) => answerIn(map, question));
 }
 
-/** Returns a source of facts for the driver. Adds each question to `asked`. */
+/** Returns a function that answers questions from the map. Adds each question to `asked`. */
 export function readsOf(map: FactMap, asked: string[] = []): (question: Question) => Promise<Answer> {
   return async (question) => {
     asked.push(textOf(question));
@@ -20,7 +21,7 @@ export function readsOf(map: FactMap, asked: string[] = []): (question: Question
   };
 }
 
-/** A list without an item that Lifeboat cannot parse. `why`: the problem of that item. */
+/** A list in which one item could not be parsed. `why` is the parse error. */
 export class OddList {
   readonly value: readonly unknown[];
   readonly odd: readonly string[];

@@ -1,4 +1,4 @@
-/** Builds minimal valid facts with the changes of a test: `vmi({ evictionStrategy: "External" })`. */
+/** Creates minimal valid facts, changed by a test: `vmi({ evictionStrategy: "External" })`. */
 import { PLAIN } from "../../shared/kube/guest.ts";
 import type { Action } from "../../shared/kube/action.ts";
 import { budgetName } from "../../shared/budget/budget.ts";
@@ -42,11 +42,9 @@ export const MOBILITY: Readonly<Record<Mobility, LiveMigratable>> = {
   pinned: { migratable: false, reason: "DisksNotLiveMigratable", message: "the disk is not shared" },
 };
 
-/** Changes for `vmi`. */
 export const PINNED = { liveMigratable: MOBILITY.pinned };
 export const EXTERNAL = { evictionStrategy: "External" };
 
-/** Returns a migratable VMI on node01 with the strategy LiveMigrate. */
 export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
   return {
     namespace: "apps",
@@ -67,14 +65,14 @@ export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
   };
 }
 
-/** Returns the object without these fields. An absent field and an undefined field have different types. */
+/** Returns the object without these fields. The types distinguish an absent field from an undefined field. */
 export function without<T extends object, K extends keyof T>(object: T, ...keys: readonly K[]): Omit<T, K> {
   const copy = { ...object };
   for (const key of keys) delete copy[key];
   return copy;
 }
 
-/** Returns a VMI that is marked for the evacuation of its node. */
+/** Returns a VMI with the evacuationNodeName of its node. */
 export function marked(tweak: Partial<VmiFacts> = {}): VmiFacts {
   return vmi({ evacuationNodeName: NODE, ...tweak });
 }
@@ -92,7 +90,7 @@ type EvacuationTweak = Omit<Partial<EvacuationFacts>, "spec" | "status"> & {
   readonly status?: Partial<EvacuationStatus>;
 };
 
-/** Returns the first Evacuation of the VMI's pod, created a minute ago by an eviction, and not handled yet. */
+/** Returns the first Evacuation of the VMI's pod. An eviction created it a minute ago, and Lifeboat has not handled it yet. */
 export function newborn({ spec, status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   return {
     namespace: "apps",
@@ -113,7 +111,7 @@ export function newborn({ spec, status, ...tweak }: EvacuationTweak = {}): Evacu
   };
 }
 
-/** Returns an Evacuation that Lifeboat has already handled once. Lifeboat has also seen the mark. */
+/** Returns an Evacuation that Lifeboat has handled once. Lifeboat has also seen evacuationNodeName. */
 export function evacuation({ status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   const seen = {
     virtualMachineInstanceUID: VMI_UID,
@@ -129,7 +127,7 @@ export function evacuation({ status, ...tweak }: EvacuationTweak = {}): Evacuati
   return newborn({ ...tweak, status: { ...seen, ...status } });
 }
 
-/** Returns an Evacuation that has just ended in this phase. */
+/** Returns an Evacuation that has just reached this final phase. */
 export function endedEvacuation(phase: EndPhase, { status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ ...tweak, status: { phase, reason: phase, completionTime: time(0), ...status } });
 }
@@ -138,7 +136,7 @@ export function owner(tweak: Partial<OwnerReference> = {}): OwnerReference {
   return { kind: "VirtualMachineInstance", name: "web", uid: VMI_UID, controller: true, ...tweak };
 }
 
-/** Returns the launcher pod of the VMI, ready on node01. */
+/** Returns the VMI's launcher pod, which is ready on node01. */
 export function pod(tweak: Partial<PodFacts> = {}): PodFacts {
   return {
     namespace: "apps",
@@ -155,7 +153,7 @@ export function pod(tweak: Partial<PodFacts> = {}): PodFacts {
   };
 }
 
-/** Returns a hotplug pod, which holds a volume of the VMI. */
+/** Returns a hotplug pod with a volume of the VMI. */
 export function hotplug(tweak: Partial<PodFacts> = {}): PodFacts {
   return pod({
     name: "hp-volume-7c9qd",
@@ -171,7 +169,7 @@ type BudgetTweak = Omit<Partial<BudgetFacts>, "status"> & { readonly status?: Pa
 
 const SEEN = { observedGeneration: 1, disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 2 };
 
-/** Returns Lifeboat's budget for the VMI, which allows no disruption. */
+/** Returns Lifeboat's PodDisruptionBudget for the VMI, which allows no disruption. */
 export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
   return {
     namespace: "apps",
@@ -189,7 +187,6 @@ export function budget({ status, ...tweak }: BudgetTweak = {}): BudgetFacts {
   };
 }
 
-/** Returns a migration of the VMI that started half a minute ago. */
 export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
   return {
     namespace: "apps",
@@ -205,7 +202,7 @@ export function migration(tweak: Partial<MigrationFacts> = {}): MigrationFacts {
   };
 }
 
-/** Returns the VMI's node, which is ready and has no problem. */
+/** Returns the VMI's node, which is ready and healthy. */
 export function node(tweak: Partial<NodeFacts> = {}): NodeFacts {
   return {
     name: NODE,
@@ -231,7 +228,6 @@ export function settings({ limits, evacuation, ...tweak }: SettingsTweak = {}): 
   };
 }
 
-/** Returns the actions with this verb. */
 export function only<V extends Action["verb"]>(verb: V, actions: readonly Action[]): Extract<Action, { verb: V }>[] {
   return actions.filter((action): action is Extract<Action, { verb: V }> => action.verb === verb);
 }

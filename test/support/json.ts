@@ -1,4 +1,4 @@
-/** The types of JSON, and functions that read JSON. */
+/** Defines types of JSON, and functions that read JSON. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
   [key: string]: Json;
@@ -8,7 +8,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value at a path of keys. */
+/** Returns the value at a path of keys, or undefined. */
 export function at(value: Json | undefined, ...path: readonly string[]): Json | undefined {
   return path.reduce<Json | undefined>((inner, key) => (isObject(inner) ? inner[key] : undefined), value);
 }
@@ -22,7 +22,7 @@ export function textsAt(value: Json | undefined, ...path: readonly string[]): Re
   return isObject(map) ? Object.fromEntries(Object.entries(map).map(([key, text]) => [key, textOf(text)])) : {};
 }
 
-/** Parses JSON. Returns undefined if the text is not JSON. */
+/** Parses JSON. Returns undefined if the text is invalid. */
 export function parsedJson(text: string): Json | undefined {
   try {
     const value: Json = JSON.parse(text);
@@ -32,7 +32,6 @@ export function parsedJson(text: string): Json | undefined {
   }
 }
 
-/** Returns a value as JSON, without undefined fields. */
 export function asJson(value: unknown): Json {
   if (Array.isArray(value)) return value.map(asJson);
   if (typeof value !== "object" || value === null) return isScalar(value) ? value : null;

@@ -1,4 +1,4 @@
-/** Builds minimal valid AdmissionReviews of evictions and deletions, with the changes of a test. */
+/** Creates minimal valid AdmissionReviews of evictions and deletions, changed by a test. */
 import { POD } from "./cluster/one-vm.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 export const UID = "00000000-0000-0000-0000-000000000001";
 
 export interface Tweaks {
-  /** Changed fields of the review, of the request in the review, and of the Eviction in the request. */
+  /** Changed fields of the review, of its request, and of the Eviction in the request. */
   readonly review?: Json;
   readonly request?: Json;
   readonly eviction?: Json;
@@ -38,8 +38,8 @@ export function evictionOf({ namespace, name }: { readonly namespace: string; re
 }
 
 /**
- * Returns the review of a pod's deletion by the scheduler, as `infra/kubernetes/optional/guard/guard.yaml` requests the
- * review.
+ * Returns the AdmissionReview of a pod's deletion by the scheduler, as `infra/kubernetes/optional/guard/guard.yaml`
+ * requests it.
  */
 export function deletionOf(oldObject: unknown, more: Json = {}): Json {
   const request = {
@@ -53,7 +53,7 @@ export function deletionOf(oldObject: unknown, more: Json = {}): Json {
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
 }
 
-/** Returns a review that refuses the request, as the API server reads the review. */
+/** Returns an AdmissionReview that refuses the request with 429, as the API server reads it. */
 export function refusal(message: unknown, more: Json = {}): Json {
   const response = { uid: UID, allowed: false, status: { code: 429, reason: "TooManyRequests", message }, ...more };
   return { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response };

@@ -1,4 +1,4 @@
-/** Builds the stores that the watches of a fake cluster would fill. */
+/** Creates stores with the objects that watches of a fake cluster would deliver. */
 import type { Store, Stores } from "../../shared/kube/cache.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import type { FakeApi } from "./cluster/api.ts";
@@ -12,7 +12,7 @@ interface Shelf<T> {
   list(): readonly T[];
 }
 
-/** Returns stores. `stateOf`: returns the snapshot that a store contains, or undefined for the current objects. */
+/** Returns stores. `stateOf` returns the snapshot that a store contains, or undefined for the current objects. */
 export function storesOf(fake: FakeCluster, stateOf: (kind: Kind) => Snapshot | undefined, isCurrent = true): Stores {
   const store = <T>(kind: Kind, shelf: Shelf<T>): Store<T> => {
     const at = <R>(work: () => R) => fake.api.at(stateOf(kind) ?? fake.api.snapshot(), work);

@@ -1,7 +1,4 @@
-/**
- * Builds worlds for the planners, with the changes of a test. Rules read a map of facts, and a request for any other
- * fact fails the test.
- */
+/** Creates the facts that planners read, changed by a test. A test fails if a rule reads any other fact. */
 import { SEEN_EVENTS } from "../../shared/evacuation/not-started.ts";
 import { textOf } from "../../shared/facts/facts.ts";
 import { MIGRATING_VMIS, selectMigrationsOf, selectPodsOf } from "../../shared/kube/selections.ts";
@@ -21,17 +18,16 @@ export interface Around extends Omit<HistoryWorld & EvacuationWorld, "facts"> {
   readonly migrations: readonly MigrationFacts[];
   readonly budgets: readonly BudgetFacts[];
   readonly pods: readonly PodFacts[];
-  /** The Events. If undefined, rules may not read Events. */
+  /** The Events. If undefined, a rule may not read Events. */
   readonly events: readonly SeenEvent[] | undefined;
   /**
-   * KubeVirt's queue: the number of VMs that migrate, and the number of these VMs that leave node01. If undefined,
-   * rules may not read the queue.
+   * The number of VMs that migrate, and the number of them that leave node01. If undefined, a rule may not read them.
    */
   readonly queue: { readonly running: number; readonly leaving: number } | undefined;
   readonly more: FactMap;
 }
 
-/** Returns a world with a marked VMI and its budget. No other fact requires that the VM moves. */
+/** Returns facts about a VMI with an evacuationNodeName and a PodDisruptionBudget. No other fact requires that the VM moves. */
 export function world(tweak: Partial<Around> = {}): HistoryWorld & EvacuationWorld {
   const around: Around = {
     vmis: [marked()],
@@ -106,15 +102,13 @@ export function planned(subject: EvacuationFacts, tweak: Partial<Around> = {}): 
   return planEvacuations(world({ evacuations: [subject], ...tweak })).chains.flat();
 }
 
-/** Returns the status that Lifeboat writes for this Evacuation, or the current status if Lifeboat writes no status. */
+/** Returns the status that Lifeboat writes for the Evacuation, or its current status if Lifeboat writes no status. */
 export function statusAfter(subject: EvacuationFacts, tweak: Partial<Around> = {}): EvacuationStatus {
   const writes = only("WriteStatus", planned(subject, tweak));
   return writes.find(({ evacuation }) => evacuation.uid === subject.uid)?.status ?? subject.status;
 }
 
-/**
- * Returns the actions in order, as text. A status is a phase and a reason, or Released. Every other action is a verb.
- */
+/** Returns a text with the actions in order: the verb of an action, or the phase and reason of a written status. */
 export function inShort(actions: readonly Action[]): string {
   const words = actions.map((action) => {
     if (action.verb === "WriteStatus" && isToBeReleased(action.evacuation)) return "Released";
@@ -124,7 +118,7 @@ export function inShort(actions: readonly Action[]): string {
   return words.join(", ") || "-";
 }
 
-/** Returns `inShort` of a plan. If the Evacuation ends and must still be released, adds `inShort` of the next plan. */
+/** Returns `inShort` of a plan. If the Evacuation finishes but is not released yet, adds `inShort` of the next plan. */
 export function course(subject: EvacuationFacts, tweak: Partial<Around> = {}): string {
   const first = inShort(planned(subject, tweak));
   const status = statusAfter(subject, tweak);

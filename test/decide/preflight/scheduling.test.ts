@@ -1,5 +1,5 @@
 /**
- * Tests on which nodes a pod fits. The examples of kube-scheduler's filters test the preflight and the sandbox's
+ * Tests on which nodes a pod fits. Runs examples of kube-scheduler's tests against the preflight and the sandbox's
  * scheduler.
  */
 import { describe, expect, test } from "vitest";
@@ -39,7 +39,7 @@ const s1 = (node: string, spec: Spec = {}, tweak: PodTweak = {}) =>
 const init = (...requests: Record<string, string>[]): Spec => ({
   initContainers: requests.map((r, i) => ({ name: `i${i}`, image: "x", resources: { requests: r } })),
 });
-/** Returns a pod with a container of 1m CPU, and init containers with these CPU requests. `+2m` is a sidecar. */
+/** Returns a pod with a container that requests 1m CPU, and with one init container for each of `cpus`. `+2m` is a sidecar. */
 const beside = (...cpus: string[]): Spec => ({
   ...requesting({ cpu: "1m" }),
   initContainers: cpus.map((text, i) => ({

@@ -1,7 +1,4 @@
-/**
- * Determines on which nodes a pod fits: by the preflight with the client's schemas, and by the sandbox's scheduler.
- * Preflight and scheduler share no code.
- */
+/** Computes on which nodes a pod fits, with the preflight and with the sandbox's scheduler. The two share no code. */
 import { type Node, type PersistentVolume as Volume, type Pod, whyNot } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
 import { preflightPodSchema } from "../../../shared/preflight/preflight-pod.ts";
@@ -82,14 +79,14 @@ export function nodeOf(name: string, labels: Labels = {}, spec: Node["spec"] = {
   };
 }
 
-/** Reads a pod as the client does. A pod without a node is on the drained node. */
+/** Parses a pod with the schema of Lifeboat's client. If the pod has no node, sets its node to `drained`. */
 export function readPod(pod: Pod): PreflightPod {
   return preflightPodSchema().parse({ ...pod, spec: { ...pod.spec, nodeName: pod.spec?.nodeName ?? "drained" } });
 }
 
 /**
- * Returns a volume that is bound to the claim of the same name. Only nodes in these zones reach the volume. Undefined:
- * all nodes.
+ * Returns a volume that is bound to the claim of the same name. Only nodes in `zones` reach the volume. If `zones` is
+ * undefined, all nodes reach the volume.
  */
 export function volumeIn(name: string, zones: readonly string[] | undefined, namespace = "default"): Volume {
   const matchExpressions = [{ key: "zone", operator: "In", values: [...(zones ?? [])] }];
@@ -110,7 +107,6 @@ export const claiming = (...names: string[]): Spec => ({
   volumes: names.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
 });
 
-/** Returns the names of the nodes that the pod fits, according to the preflight. */
 export function fitsByPreflight(
   pod: Pod,
   nodes: readonly Node[],

@@ -1,4 +1,4 @@
-/** Tests a preflight during migrations and evacuations in progress, and with obstacles that keep a migratable VM on its node. */
+/** Tests a preflight while migrations and evacuations are in progress, and while obstacles keep a migratable VM on its node. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { PLAIN } from "../../../shared/kube/guest.ts";
@@ -20,7 +20,7 @@ const vm = (tweak: Partial<VmiFacts>, f: Partial<PreflightFacts> = {}) => facts(
 const LIMITS = settings().limits;
 const OURS = { namespace: "apps", vmiName: "web" };
 
-/** Returns the target pod of the migration `job` on node02. */
+/** Returns the target pod of the migration `job`. The pod is on node02. */
 const target = (tweak: object = {}) => {
   const labels = {
     "kubevirt.io": "virt-launcher",

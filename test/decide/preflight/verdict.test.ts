@@ -1,4 +1,4 @@
-/** Tests the verdict of a drain and the outcome of each pod in typical situations of administrators. */
+/** Tests the verdict of a drain and the outcome of each pod in typical situations. */
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
@@ -66,7 +66,7 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
 ])("the verdict of a drain with %s: $2", (...[, f, verdict, outcome, reason]) => {
   const answer = preflight(f);
   expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
-  // The answer names who can remove a blocker, and only a blocker makes a drain fail.
+  // The drain fails only if a pod is blocked.
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
   if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(the VM's owner|the VM's external controller|the owner|the person)/);

@@ -1,4 +1,4 @@
-/** Node pressure: which VMs leave a node before its kubelet evicts them, and which nodes take them. */
+/** Tests which VMs leave a node under pressure before its kubelet evicts them, and which nodes they move to. */
 import { describe, expect, test } from "vitest";
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";

@@ -1,4 +1,4 @@
-/** Tests which VMs move when a kubelet ends their guests. Lifeboat marks these VMs at once. */
+/** Tests which VMs move when a kubelet ends their guests. Lifeboat sets evacuationNodeName on these VMs immediately. */
 import { describe, expect, test } from "vitest";
 import { planPressure, shouldEvacuate } from "../../../shared/pressure/pressure.ts";
 import {

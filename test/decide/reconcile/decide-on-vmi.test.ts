@@ -1,4 +1,4 @@
-/** Tests which facts a decision on one VMI reads. Each rule reads a fact only when the rule needs the fact. */
+/** Tests that a decision on a VMI reads a fact only when a rule needs the fact. */
 import { expect, test } from "vitest";
 import { decide } from "../../../shared/facts/decide.ts";
 import type { Facts } from "../../../shared/facts/facts.ts";

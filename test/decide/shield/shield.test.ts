@@ -1,6 +1,5 @@
 /**
- * Tests which VMs the shield covers, how long the shield refuses the shutdown of their guests, and when it allows the
- * shutdown.
+ * Tests which VMs the shield protects, how long it refuses the shutdown of a guest, and when it allows the shutdown.
  */
 import { describe, expect, test } from "vitest";
 import type { Action } from "../../../shared/kube/action.ts";
@@ -19,15 +18,14 @@ import { at, evacuation, migration, node, NODE, NOW, vmi } from "../../support/f
 import { evacuationOf, PRESSURED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
 /**
- * The launcher destroys the guest 315 s after the request. The shutdown takes 90 s, and a tick may be 75 s late, so 150 s
- * remain.
+ * The launcher destroys the guest 315 s after the request to shut down. The shutdown takes 90 s, and a tick may be 75 s
+ * late. Therefore the shield can refuse the shutdown for 150 s.
  */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const HOLD = 150;
 const on = relieving({ shield: SHIELD, isShieldOn: true });
 const LONG = { graceSeconds: 300 };
 
-/** Returns a time in seconds from now. */
 const until = (seconds: number) => String(at(seconds).getTime() / 1000);
 const refused = (first: number, last = first) => ({ first: at(first).getTime(), last: at(last).getTime() });
 
@@ -44,7 +42,7 @@ function plan(tweak: Partial<ShieldWorld>): readonly string[] {
   return reported(planShield(world).chains.flat());
 }
 
-/** Returns the plan for a covered VM on the node under pressure. */
+/** Returns the plan for a protected VM on the node under pressure. */
 function judged(tweak: Partial<Shielded> & { readonly of?: Partial<VmiFacts> }, world: Partial<ShieldWorld> = {}) {
   const { of, ...more } = tweak;
   const shielded = { vmi: vmi({ ...LONG, shield: until(0), ...of }), node: PRESSURED, migrations: [], ...more };

@@ -21,7 +21,6 @@ function stateOf(endpoint: WebhookEndpoint, webhook?: unknown, featureGates: rea
 const at = (url: string, name = "evictions.lifeboat.dev") => ({ name, clientConfig: { url } });
 const own = "/clusters/prod/admission/evictions";
 const VALIDITY = { notBefore: new Date("2026-01-01T00:00:00Z"), notAfter: new Date("2036-01-01T00:00:00Z") };
-/** Trusts the served certificate only with the caBundle `TRUSTED`. */
 const trust = (caBundle: string) => ({ trusted: caBundle === "TRUSTED", chain: [VALIDITY] });
 
 function inCluster(clientConfig: object) {

@@ -1,4 +1,4 @@
-/** Tests that the judge of a RollingMaintenance notices too many unavailable nodes and false outcomes. */
+/** Tests that the chaos run detects wrong outcomes and too many unavailable nodes of a RollingMaintenance. */
 import { expect, test } from "vitest";
 import { outcomeProblems, remember, type Seen, unavailableOf } from "../../../infra/lab/chaos/rolling.ts";
 import type { VirtualMachineInstance } from "../../../infra/sandbox/index.ts";
@@ -33,7 +33,7 @@ function vmi(uid: string, nodeName: string, phase = "Running", strategy = "LiveM
   return { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstance", metadata, spec, status: { phase, nodeName } };
 }
 
-/** A change each second. Undefined: the VMI is gone. */
+/** Returns a history with one change per second. An undefined change means that the VMI is gone. */
 function historyOf(...changes: readonly (VirtualMachineInstance | undefined)[]): ReadonlyMap<string, Seen> {
   const history = new Map<string, Seen>();
   changes.forEach((now, at) => remember(history, now, changes[at - 1], at * 1000));

@@ -1,4 +1,4 @@
-/** Tests the command's output, changes and exit codes, on a cluster with Lifeboat as shipped. */
+/** Tests the output, changes and exit codes of the command in a cluster with Lifeboat's shipped manifests. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { load } from "js-yaml";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
@@ -16,7 +16,6 @@ import { lifeboat, type Person } from "../../support/cli/lifeboat.ts";
 let stage: Stage;
 let [web, pinned]: Vm[] = [];
 const jane = (): Person => ({ kubeconfig: stage.sandbox.kubeconfig });
-/** Lets a minute pass whenever the command waits. */
 const inMinutes = (): Person => ({ ...jane(), meanwhile: () => stage.tick() });
 const call = (line: string, person: Person = jane()) => lifeboat(`${line} -n vms`, person);
 

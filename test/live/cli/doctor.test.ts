@@ -1,4 +1,4 @@
-/** Tests `lifeboat doctor` on healthy and broken clusters with Lifeboat as shipped. */
+/** Tests `lifeboat doctor` on healthy and broken clusters with Lifeboat's shipped manifests. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { lifeboatConfigurations } from "../../../infra/lab/stage/apply.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   stage = await startStage({ ticking: false, configuration: { evacuation: { backoffSeconds: 20 } } });
   const body = { spec: { configuration: { evictionStrategy: "LiveMigrate" } } };
   await stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
-  // The eviction makes the API server call Lifeboat, and the scan writes the condition WebhookCalled.
+  // The API server calls Lifeboat for this eviction. The full scan sets the condition WebhookCalled.
   await (await createVm(stage, "web")).evict({ deleteOptions: { dryRun: ["All"] } });
   await stage.reconcile();
   await waitFor(stage.client, {
@@ -46,7 +46,6 @@ afterAll(() => stage.stop());
 
 const doctor = () => lifeboat("doctor", { kubeconfig: stage.sandbox.kubeconfig });
 
-/** Replaces the text that differs from run to run. */
 const steady = (lines: readonly string[]) =>
   lines.map((line) =>
     line

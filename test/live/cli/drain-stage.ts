@@ -1,4 +1,4 @@
-/** A stage for `lifeboat drain`: the command in this process, over HTTPS against the sandbox with Lifeboat in it. */
+/** A stage for `lifeboat drain`. The command runs in this process and connects to a sandbox with Lifeboat over HTTPS. */
 import { afterAll, beforeAll } from "vitest";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import {
@@ -17,12 +17,12 @@ import { getVmi } from "../vm.ts";
 export interface PodOptions {
   readonly node: string;
   readonly name: string;
-  /** The kind of the pod's controller. Without a controller, the pod is unmanaged. */
+  /** The kind of the pod's controller. If it is undefined, the pod has no controller. */
   readonly controller?: string;
   readonly emptyDir?: boolean;
 }
 
-/** Starts a stage with two spare nodes. Each test drains its own nodes, and VMs move to the spare nodes. */
+/** Starts a stage with two spare nodes before the tests. Each test drains its own nodes, and the VMs move to the spare nodes. */
 export function useDrains() {
   let started: Stage | undefined;
   let made = 0;
@@ -67,8 +67,8 @@ export function useDrains() {
       return items.filter(({ spec }) => spec.nodeName === node);
     },
     /**
-     * Creates a pod that belongs to no VM. The cluster does not serve the API group of the pod's controller, so nothing
-     * recreates the pod or collects it as garbage.
+     * Creates a pod that belongs to no VM. The API group of the pod's controller does not exist in the cluster.
+     * Therefore nothing recreates or garbage-collects the pod.
      */
     async createOtherPod({ node, name, controller, emptyDir }: PodOptions): Promise<void> {
       const owner = { apiVersion: "example.com/v1", kind: controller ?? "", name: "owner", uid: crypto.randomUUID() };
@@ -96,7 +96,6 @@ export function useDrains() {
     vmi,
     vmOn,
     pinnedOn: (node: string) => vmOn(node, { migratable: false }),
-    /** Creates a VirtualMachine that runs on the node and cannot migrate. */
     async restartableOn(node: string) {
       const name = `vm-${(made += 1)}`;
       const vm = { namespace: NAMESPACE, name, node, evictionStrategy: "LiveMigrate", migratable: false };

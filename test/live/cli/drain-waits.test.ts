@@ -1,4 +1,4 @@
-/** `lifeboat drain`, `pause`, `resume` and `cancel` of nodes whose VMs wait in KubeVirt's queue. */
+/** Tests `lifeboat drain`, `pause`, `resume` and `cancel` of nodes whose VMs wait in KubeVirt's queue. */
 import { expect, test } from "vitest";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import { useDrains } from "./drain-stage.ts";

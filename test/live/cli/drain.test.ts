@@ -1,4 +1,4 @@
-/** `lifeboat drain`, against the sandbox with Lifeboat as it is shipped. */
+/** Tests `lifeboat drain` against the sandbox with Lifeboat's shipped manifests. */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { kubevirt } from "../../../infra/sandbox/index.ts";
@@ -160,7 +160,7 @@ test("--at schedules the drain with a forecast, and the node stays as it is", as
     afterwards: { returnVMs: "WhenUncordoned" },
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
-  // The command does not report an empty node to a client that joins now, such as a script before a reboot.
+  // A second drain of the node must not succeed before the node is empty, because a script may reboot the node afterwards.
   const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
   expect([joined, err.some((line) => line.endsWith("exists already, and this command follows it"))]).toEqual([1, true]);
 });

@@ -1,4 +1,4 @@
-/** Tests `lifeboat install` over an older release, and over changes by an administrator. */
+/** Tests `lifeboat install` over an older release, and over an administrator's changes. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { Manifest, manifestsIn } from "../../../infra/cli/install/manifests.ts";
@@ -26,7 +26,7 @@ const roleRef = { apiGroup: RBAC, kind: "ClusterRole", name: OF_OLD.metadata.nam
 const OLD_BINDING = { ...OF_OLD, kind: "ClusterRoleBinding", roleRef, subjects: [] };
 const [LAST_GATE, OLD_GATE] = ["'NodeTerminationEvictionLiveMigration'", "EvictionRequests"];
 
-/** Applies the role and the feature gate of a part that only release 0.3 has. The gate is on. */
+/** Applies a role and a feature gate that exist only in release 0.3. The gate is on. */
 async function applyOld(): Promise<void> {
   const { client } = sandbox;
   const [kind] = manifestsIn("kubernetes/crds/lifeboatconfigurations.yaml");

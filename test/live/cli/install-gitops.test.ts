@@ -1,4 +1,4 @@
-/** Tests `lifeboat install --export` for GitOps: the export has no secret, and Lifeboat changes none of its objects. */
+/** Tests `lifeboat install --export` for GitOps. The export contains no secret, and Lifeboat does not change the exported objects. */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -62,7 +62,6 @@ function manifestsIn(lines: readonly string[]): readonly Manifest[] {
   return z.array(Manifest).parse(loadAll(lines.join("\n")));
 }
 
-/** Reads the webhook objects among the manifests. */
 const pointedIn = (manifests: readonly Manifest[]) =>
   manifests.filter(({ kind }) => kind.endsWith("WebhookConfiguration")).map((one) => Pointed.parse(one));
 
@@ -78,7 +77,6 @@ test.each([
 
 const isInstalled = spawnSync("kubectl", ["version", "--client"]).status === 0;
 
-/** The real kubectl, with the manifests on stdin. */
 async function kubectl(command: string, manifests: readonly string[]) {
   const file = join(folder, "kubeconfig");
   await writeFile(file, sandbox.kubeconfig);
@@ -100,7 +98,6 @@ test("with cert-manager, the webhooks have its annotation instead of a caBundle"
   }
 });
 
-/** Returns an object without the fields that the API server writes. */
 function contentOf(body: unknown): unknown {
   const { metadata, status: _, ...rest } = Manifest.parse(body);
   const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;
@@ -175,7 +172,7 @@ test.runIf(isInstalled)(
     expect(said.join("\n")).toMatch(/√ a dry-run eviction of pod vms\/virt-launcher-web\S* is answered by Lifeboat/);
     expect(said).toContain("  √ Secret lifeboat-server, the paths of Lifeboat's webhooks and their caBundles match");
 
-    // A full scan of each replica writes its findings, and then a VM is evacuated. Neither changes an exported object.
+    // Neither the full scan of a replica nor an evacuation changes an exported object.
     for (const { metadata } of (await client.list(pods, SERVER.namespace)).items) {
       const url = `https://127.0.0.1:${sandbox.processes.portOf(metadata.uid, 8443)}/clusters/local/reconcile`;
       const headers = { authorization: `Bearer ${TOKEN}` };

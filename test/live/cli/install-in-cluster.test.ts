@@ -1,4 +1,4 @@
-/** `lifeboat install --in-cluster` and `uninstall`: from nothing to a drained node, and back to nothing, object by object. */
+/** Tests that `lifeboat install --in-cluster` leads to a drained node, and that `uninstall` removes every object. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
 import { drainNode } from "../../../infra/lab/stage/drain-client.ts";
@@ -40,7 +40,6 @@ const List = z.object({
 
 const get = async (path: string) => (await sandbox.client.raw({ method: "GET", path })).body;
 
-/** Lists every object of the cluster, except Events. */
 async function everything(): Promise<readonly string[]> {
   const groups = Group.parse(await get("/apis")).groups.map((one) => `/apis/${one.preferredVersion.groupVersion}`);
   const found: string[] = [];
@@ -54,7 +53,6 @@ async function everything(): Promise<readonly string[]> {
   return found.toSorted();
 }
 
-/** The VMs' pods on other nodes, and their migrations. */
 const isKubeVirts = (line: string) => /^(pods|virtualmachineinstancemigrations) vms\//.test(line);
 
 test("install leads to a drained node, changes nothing when repeated, restores missing objects, and uninstall removes all", async () => {

@@ -1,4 +1,7 @@
-/** Tests `lifeboat install` without a precondition, and beside an installation of the other form. */
+/**
+ * Tests `lifeboat install` if a precondition is missing, or if Lifeboat is already installed as the other of Worker and
+ * in-cluster server.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { manifestsIn, nameOf } from "../../../infra/cli/install/manifests.ts";
@@ -7,7 +10,6 @@ import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 import { type InstallStage, startInstallStage, untilFilled } from "./install-stage.ts";
 
 let stage: InstallStage;
-/** Starts one cluster for the tests of a group. */
 function useCluster(): void {
   beforeAll(async () => void (stage = await startInstallStage()));
   afterAll(() => stage.stop());

@@ -1,4 +1,4 @@
-/** A stage for `lifeboat install`: a cluster with KubeVirt and without Lifeboat, and a Worker that does not know the cluster. */
+/** A stage for `lifeboat install`: a KubeVirt cluster without Lifeboat, and a Worker that has no entry for the cluster. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,10 +28,9 @@ export interface InstallStage {
   readEntry(): Promise<Entry>;
   /** Restarts the Worker with the entry, as `wrangler secret put` does. */
   giveEntry(): Promise<void>;
-  /** Installs the Worker's form. Gives the Worker its entry when the command waits for the entry. */
+  /** Installs Lifeboat as a Worker. Gives the Worker its entry when the command waits for the entry. */
   install(flags?: string, tweak?: Partial<Person>): Promise<Said>;
   call(line: string, tweak?: Partial<Person>): Promise<Said>;
-  /** Returns the API server's status code for a token. */
   codeOf(token: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -87,12 +86,11 @@ export async function startInstallStage(options: SandboxOptions = {}): Promise<I
   return stage;
 }
 
-/** Returns the manifests that `kubectl apply -k infra/kubernetes` applies. */
 export function kustomized(): readonly Manifest[] {
   return z.array(Manifest).parse(build(fileURLToPath(new URL("../../../infra/kubernetes", import.meta.url))));
 }
 
-/** Waits until each Secret has its token. The command's waits take no time, but the token controller needs real time. */
+/** Waits until each Secret contains its token. The token controller needs real time. */
 export async function untilFilled({ client }: Sandbox): Promise<void> {
   const isFilled = async () => (await client.list(secrets)).items.every(({ data }) => data?.["token"] !== undefined);
   await expect.poll(isFilled, { timeout: 10_000 }).toBe(true);

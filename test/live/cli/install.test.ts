@@ -1,4 +1,4 @@
-/** Tests `lifeboat install` on a cluster with KubeVirt and without Lifeboat, with a Worker that does not know the cluster. */
+/** Tests `lifeboat install` on a KubeVirt cluster without Lifeboat, with a Worker that has no entry for the cluster. */
 import { mutatingConfigurations } from "../../../infra/lab/stage/webhooks.ts";
 import { stat } from "node:fs/promises";
 import { loadAll } from "js-yaml";
@@ -19,7 +19,6 @@ const CONFIGURATIONS: Resource = {
 };
 
 let stage: InstallStage;
-/** Starts one cluster for the tests of a group. */
 function useCluster(): void {
   beforeAll(async () => void (stage = await startInstallStage()));
   afterAll(() => stage.stop());
@@ -55,7 +54,7 @@ describe("given a cluster without Lifeboat", () => {
       last,
     ]);
     expect((await stat(stage.entryFile)).mode & 0o777).toBe(0o600);
-    // The Worker's full scan has found the webhooks, so the scan creates no budgets.
+    // The Worker's full scan has found the webhooks. Therefore it creates no PodDisruptionBudgets.
     const { status } = Conditions.parse(await client.get(CONFIGURATIONS, { name: "lifeboat" }));
     expect(status.conditions).toContainEqual({ type: "WebhookCalled", reason: "NotObserved" });
     expect((await client.list(podDisruptionBudgets)).items).toEqual([]);
@@ -107,7 +106,7 @@ describe("given an installation", () => {
       /^error: --server: .* names another server/,
     );
 
-    // Simulates an installation that was interrupted before its last steps.
+    // Simulates an installation that stopped before its last steps.
     await stage.sandbox.client.delete(mutatingConfigurations, { name: "lifeboat-guard" });
     expect((await stage.call("install --yes")).out.filter((line) => line.endsWith(" created"))).toEqual([
       "mutatingwebhookconfiguration.admissionregistration.k8s.io/lifeboat-guard created",

@@ -15,7 +15,7 @@ import { type Stage, startStage } from "../stage.ts";
 import { createVm } from "../vm.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-/** The folders of the machine's Node, without the Node among the dependencies. CI runs Node 20, 22 and 24. */
+/** Folders of PATH without the Node from node_modules. CI runs Node 20, 22 and 24. */
 const FOLDERS = (process.env["PATH"] ?? "").split(delimiter);
 const MACHINE = FOLDERS.filter((folder) => !folder.includes("node_modules") && existsSync(join(folder, "npx")));
 
@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** npm prints what prepack prints, too. */
+/** Parses the JSON in npm's output. The output also contains lines of the prepack script. */
 function jsonIn(text: string): unknown {
   return JSON.parse(text.slice(text.search(/^[[{]/m)));
 }
@@ -50,7 +50,7 @@ function firstOf<T>(found: readonly T[] | Readonly<Record<string, T>>): T {
   return first;
 }
 
-/** Runs a program with the machine's own Node, without a network. */
+/** Runs a program with the machine's own Node, without network access. */
 async function npm(args: readonly string[], cwd: string, program = "npm") {
   const PATH = [...MACHINE, "/usr/bin", "/bin"].join(delimiter);
   const env = { ...process.env, PATH, KUBECONFIG: join(folder, "config"), npm_config_offline: "true" };

@@ -1,4 +1,4 @@
-/** `lifeboat drain` of several nodes, and `status`, `pause`, `resume`, `cancel` and `report` of the whole maintenance. */
+/** Tests `lifeboat drain` of several nodes, and `status`, `pause`, `resume`, `cancel` and `report` of the whole maintenance. */
 import { expect, test } from "vitest";
 import { rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { useDrains } from "./drain-stage.ts";

@@ -1,5 +1,6 @@
 /**
- * Runs one scenario of `npm start` to its end; all scenarios at night. `.ci/run` runs the maintenance beside a Worker.
+ * Runs a scenario of `npm start` to its end. The nightly run includes all scenarios. `.ci/run` runs the maintenance
+ * scenario with a Worker.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +10,6 @@ import { expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("../../../infra/lab/demo/main.ts", import.meta.url));
 
-/** Runs `npm start` without a terminal, on a machine without kubectl. */
 async function start(...args: readonly string[]) {
   const env = { ...process.env, PATH: "/nonexistent" };
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
@@ -17,7 +17,6 @@ async function start(...args: readonly string[]) {
   return { code: child.exitCode, lines: stdout.split("\n"), stderr };
 }
 
-/** Ends a scenario that hangs. */
 const LONG = { timeout: 300_000 };
 const AT_NIGHT = { ...LONG, tags: ["nightly"] };
 
@@ -62,7 +61,7 @@ const SCENARIOS: readonly Scenario[] = [
   ["pressure",   2,    /^With Lifeboat: VMs moved \d(, VMs stayed \d \(.*\))?, VMs lost 0$/, ["node condition MemoryPressure: moving the VM off node node-1"]],
 ];
 
-// The scenarios mostly wait, so they run at the same time.
+// Runs the scenarios concurrently, because they mostly wait.
 test.concurrent.each(SCENARIOS)(GIVEN, AT_NIGHT, expectRun);
 
 async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Promise<void> {
@@ -75,7 +74,7 @@ async function expectRun(...[scenario, lost, outcome, expected]: Scenario): Prom
   const said = expected.map((text) => lines.findIndex((line) => line.includes(text)));
   expect(said).not.toContain(-1);
   expect(said).toEqual(said.toSorted((one, other) => one - other));
-  // A pod that tolerates a taint stays.
+  // The pod tolerates the taint, so nothing deletes the pod.
   expect(lines.filter((line) => /log-agent +(ending|gone)/.test(line))).toEqual([]);
   // The launchers get SIGTERM before their VMs move.
   if (scenario === "pressure") {

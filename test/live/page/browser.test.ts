@@ -1,4 +1,4 @@
-/** The pages in a real browser: signing in, reading and copying, the page's script, and accessibility. */
+/** Tests the pages in a real browser: sign-in, reading, copying, the page's script, and accessibility. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 
-/** Creates a RollingMaintenance: one node is done, the second is being evacuated, the third waits. */
+/** Creates a RollingMaintenance. One node is done, the second node is being evacuated, and the third node waits. */
 async function createWeekend(): Promise<void> {
   const { metadata } = await stage.sandbox.client.create(rollingMaintenances, {
     metadata: { name: "weekend" },
@@ -74,7 +74,6 @@ function createVm(name: string, more: object = {}) {
 const newContext = (options: BrowserContextOptions = {}) =>
   browser.newContext({ ignoreHTTPSErrors: true, baseURL: stage.worker.url, ...options });
 
-/** Collects errors of the page's own script or policy; there should never be any. */
 function complaintsOf(page: Page): readonly string[] {
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
@@ -136,7 +135,7 @@ test("with the keyboard alone, a visitor reaches a VM from the cluster's page an
   });
   const page = await context.newPage();
   await page.goto(AT_CLUSTER);
-  /** Presses Tab until the element with this name has the focus, and then Enter. */
+  /** Presses Tab until the element with this name has the focus, and presses Enter. */
   const enter = async (name: string) => {
     const focused = () =>
       page.evaluate("document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent");
@@ -159,7 +158,6 @@ interface Axe {
   run(options: unknown): Promise<{ violations: readonly { id: string; nodes: readonly { html: string }[] }[] }>;
 }
 
-/** Returns rule and element of each violation that axe finds. */
 async function violationsOf(page: Page, options: object = {}): Promise<readonly string[]> {
   return await page.evaluate(async (more) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The test has put it there.
@@ -212,7 +210,6 @@ test("the page updates itself, shows a cluster that cannot be read, and keeps fo
   const complaints = complaintsOf(page);
   await page.clock.install();
   await page.goto(AT_NODE);
-  /** Returns what the page shows next. */
   const next = async (seen: () => Promise<string | null>) => {
     await page.clock.runFor(5000);
     return await seen();

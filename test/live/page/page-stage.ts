@@ -1,11 +1,10 @@
-/** A sandbox cluster, and the bundled Worker in workerd. */
+/** A stage for the pages: a sandbox cluster, and the bundled Worker in workerd. */
 import { applyLifeboat } from "../../../infra/lab/stage/apply.ts";
 import { type RunningWorker, startWorker } from "../../../infra/lab/stage/worker.ts";
 import { createNode, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";
 import { type ApiProxy, startApiProxy } from "../../support/setup/api-proxy.ts";
 import { trust } from "../../support/installed/worker.ts";
 
-/** One cluster under two names. */
 export const CLUSTERS = ["harbour", "quay"] as const;
 export const NODE = "node01";
 export const OPERATOR_TOKEN = "the-operator-token-of-pages";
@@ -13,7 +12,6 @@ export const OPERATOR_TOKEN = "the-operator-token-of-pages";
 export interface PageStage {
   readonly sandbox: Sandbox;
   readonly worker: RunningWorker;
-  /** Between the Worker and the API server. */
   readonly proxy: ApiProxy;
   stop(): Promise<void>;
 }

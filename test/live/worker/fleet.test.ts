@@ -1,4 +1,4 @@
-/** One deployment, several clusters: faults of one cluster never affect another. */
+/** Tests one deployment with several clusters. A fault of one cluster never affects another cluster. */
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";

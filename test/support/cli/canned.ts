@@ -1,4 +1,4 @@
-/** Connects the command to prepared answers of an API server. */
+/** Runs the command against prepared answers of an API server. */
 import type { Connection } from "../../../infra/cli/connection.ts";
 import { createClient } from "../../../shared/kube/client.ts";
 import { type Fetch, sender } from "../../../shared/kube/transport.ts";

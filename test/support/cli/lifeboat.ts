@@ -1,4 +1,4 @@
-/** Runs the command `lifeboat` on a sandbox's cluster, as a person does. */
+/** Runs the command `lifeboat` on a sandbox cluster, as a person does. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,16 +8,15 @@ import { type Credentials, kubeconfigText } from "../../../infra/sandbox/index.t
 import { type Machine, machineOf } from "./machine.ts";
 
 export interface Said {
-  /** The line in which a command names the cluster before it changes something. */
+  /** The line with the name of the cluster, which a command prints before it changes something. */
   readonly where: string | undefined;
   readonly code: number;
-  /** The lines of stdout and of stderr. */
   readonly out: readonly string[];
   readonly err: readonly string[];
 }
 
 export interface Person extends Machine {
-  /** The credentials in the kubeconfig, or the text of the kubeconfig. */
+  /** The credentials for the kubeconfig, or the text of the kubeconfig. */
   readonly kubeconfig: Credentials | string;
 }
 

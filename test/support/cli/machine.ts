@@ -1,23 +1,21 @@
-/** The simulated machine on which a test runs the command. */
+/** Simulates the machine on which a test runs the command. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Host } from "../../../infra/cli/host.ts";
 
 export interface Machine {
-  /** Whether stdout and stderr are a terminal, and the person's answer in the terminal. */
+  /** True if stdout and stderr are a terminal. */
   readonly terminal?: boolean;
   readonly answer?: string;
   readonly onQuestion?: (text: string) => unknown;
-  /** The width of the terminal. */
   readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Whether a wait takes real time, because the cluster has its own clock. The command then polls more often than
+   * True if a wait takes real time, because the cluster has its own clock. The command then polls more often than
    * usual.
    */
   readonly isPatient?: boolean;
   /** Called after each wait of the command. A wait takes no real time unless `isPatient` is set. */
   readonly meanwhile?: (waits: number, interrupt: () => void) => unknown;
-  /** The time of the clock at the start. */
   readonly started?: Date;
 }
 

@@ -1,4 +1,4 @@
-/** The output of `lifeboat explain node -o json`. */
+/** Parses the output of `lifeboat explain node -o json`. */
 import * as z from "zod/mini";
 
 const Outcome = z.enum(["Moves", "Follows", "Waits", "ShutsDown", "Evicted", "Stays", "Ended", "Blocked"]);

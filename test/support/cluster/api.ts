@@ -1,7 +1,6 @@
 /**
  * A Kubernetes API in memory, behind `fetch`. It stores JSON objects, and answers Lifeboat's requests as an API server
- * does. A hook sees each request first. The hook can refuse the request, answer it wrongly, delay it, or change the
- * cluster before the answer.
+ * does. A hook can refuse a request, send a wrong answer, delay the answer, or change the cluster before the answer.
  */
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -20,8 +19,8 @@ import { type RequestInfo, requestInfoOf } from "./request-info.ts";
 import { asJson, at, isObject, type Json, type JsonObject, textOf, textsAt } from "../json.ts";
 
 /**
- * Called before each answer. A returned `Response` replaces the answer. `fetch` throws an error that this function
- * throws.
+ * Called before each answer. If it returns a `Response`, the `Response` replaces the answer. If it throws an error,
+ * `fetch` throws the same error.
  */
 export type Before = (label: string, asked?: RequestInfo) => unknown;
 
@@ -38,11 +37,11 @@ export const NOT_FOUND = failure(404, "NotFound");
 const CONFLICT = failure(409, "Conflict");
 const INVALID = failure(422, "Invalid");
 
-/** Other parties in a cluster: admission, and controllers that act at once. */
+/** Other clients of the cluster: admission webhooks, and controllers that react immediately. */
 export interface Parties {
   /** Returns an answer that replaces the API server's answer. */
   readonly review?: (asked: RequestInfo, found: JsonObject | undefined) => Reply | undefined;
-  /** Returns the object as the API server stores it, or a refusal. */
+  /** Returns the object to store, or a refusal. */
   readonly admit?: (resource: string, object: JsonObject, before: JsonObject | undefined) => JsonObject | Reply;
 }
 
@@ -56,20 +55,20 @@ interface Key {
 }
 
 export class FakeApi {
-  /** The stored objects, by resource, then by namespace and name. */
+  /** The stored objects, keyed by resource, and by namespace and name. */
   #kept = new Map<string, Map<string, JsonObject>>();
   readonly #parties: Parties;
   #version = 100;
   now = (): Date => new Date(0);
   readonly requests: RequestInfo[] = [];
-  /** Returns an answer, good or bad, that replaces the API server's answer. */
+  /** Returns an answer that replaces the API server's answer, or undefined. */
   instead: (request: RequestInfo) => Behaviour | undefined = () => undefined;
 
   constructor(parties: Parties = {}) {
     this.#parties = parties;
   }
 
-  /** Returns a `fetch` that calls `before` first for each request. */
+  /** Returns a `fetch` that calls `before` for each request. */
   fetch(before: Before = () => undefined): Fetch {
     return async (url, init) => {
       const asked = requestInfoOf(url, init);
@@ -89,7 +88,6 @@ export class FakeApi {
     return String(this.#version);
   }
 
-  /** Stores an object without admission. */
   put(resource: string, object: JsonObject): void {
     this.#of(resource).set(pathOf(keyOfObject(object)), object);
   }
@@ -98,7 +96,7 @@ export class FakeApi {
     return this.#of(resource).get(pathOf(key));
   }
 
-  /** Lists the objects in the order of an API server. */
+  /** Lists the objects in the order in which an API server lists them. */
   objects(resource: string): readonly JsonObject[] {
     return [...this.#of(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
@@ -107,7 +105,7 @@ export class FakeApi {
     this.#of(resource).delete(pathOf(key));
   }
 
-  /** Patches an object as a client with every permission does. */
+  /** Patches an object with all permissions. */
   merge(resource: string, key: Key, patch: object): void {
     const found = this.object(resource, key);
     if (found !== undefined) this.#keep(resource, objectOf(applyMergePatch(structuredClone(found), patch)), found);
@@ -117,7 +115,6 @@ export class FakeApi {
     return new Map([...this.#kept].map(([resource, kept]) => [resource, new Map(kept)]));
   }
 
-  /** Runs `work` while the cluster contains the objects of the snapshot. */
   at<T>(snapshot: ReturnType<FakeApi["snapshot"]>, work: () => T): T {
     const now = this.#kept;
     this.#kept = new Map([...snapshot].map(([resource, kept]) => [resource, new Map(kept)]));
@@ -168,7 +165,7 @@ export class FakeApi {
     const key = { namespace, name: textOf(at(sent, "metadata", "name")) };
     if (this.object(resource, key) !== undefined) return failure(409, "AlreadyExists");
     const uid = `uid-${this.#version + 1}`;
-    // Each new object is younger than the last created object.
+    // Makes each new object younger than the previous object.
     const creationTimestamp = new Date(this.now().getTime() + this.#version + 1).toISOString();
     const metadata = { ...objectOf(sent["metadata"]), ...(namespace !== "" && { namespace }) };
     const created = { ...sent, metadata: { ...metadata, uid, generation: 1, creationTimestamp } };
@@ -230,8 +227,8 @@ function withStatus(object: JsonObject, status: Json | undefined): JsonObject {
 }
 
 /**
- * Applies a patch. Returns 422 if a test of a JSON patch fails or the patch does not apply. Returns 409 if a merge
- * patch has another UID or resourceVersion.
+ * Applies a patch. Returns 422 if a JSON patch does not apply or one of its tests fails. Returns 409 if a merge patch
+ * has another UID or resourceVersion.
  */
 function patchedBy(found: JsonObject, body: unknown): JsonObject | Reply {
   if (!Array.isArray(body)) {

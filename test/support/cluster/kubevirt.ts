@@ -1,6 +1,6 @@
 /**
- * Simulates the part of KubeVirt's controllers that moves one VM, step by step. The controllers migrate a marked VM,
- * and the VM moves when the migration succeeds.
+ * Simulates how KubeVirt's controllers migrate one VM, step by step. The controllers migrate a VM with an
+ * evacuationNodeName, and the VM moves when the migration succeeds.
  */
 import type { MigrationFacts, NamespacedName } from "../../../shared/kube/facts.ts";
 import { migration, pod } from "../fixtures.ts";
@@ -8,11 +8,11 @@ import type { FakeCluster } from "../cluster.ts";
 import { isFinal } from "../../../shared/kube/objects.ts";
 
 export interface Moves {
-  /** The outcomes of KubeVirt's migrations, in order. Later migrations succeed. */
+  /** The outcomes of the first migrations, in order. Later migrations succeed. */
   readonly outcomes: readonly ("Succeeded" | "Failed")[];
-  /** Whether KubeVirt migrates the marked VM. */
+  /** True if KubeVirt migrates a VM with an evacuationNodeName. */
   readonly evacuates: boolean;
-  /** Whether migrations wait in KubeVirt's queue. */
+  /** True if migrations wait in KubeVirt's queue. */
   readonly isFull?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class KubeVirt {
     this.#land();
   }
 
-  /** Moves the guest to the target pod, ends the source pod, and removes the mark. */
+  /** Moves the guest to the target pod, stops the source pod, and removes evacuationNodeName. */
   #land(): void {
     const { pods } = this.#fake;
     for (const source of pods.list()) pods.put({ ...source, phase: "Succeeded", ready: false });

@@ -1,9 +1,8 @@
-/** Replaces the network. A request reaches only fake clusters, by their URLs, and servers on this machine. */
+/** Replaces the network. A request reaches only fake clusters and servers on this machine. */
 import type { Fetch } from "../../../shared/kube/transport.ts";
 
 const served = new Map<string, Fetch>();
 
-/** Serves `fetch` under a new host, and returns the URL. */
 export function serve(fetch: Fetch): string {
   const host = `cluster-${served.size}.example`;
   served.set(host, fetch);

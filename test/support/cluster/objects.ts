@@ -1,11 +1,10 @@
-/** Converts facts to objects as an API server has them: `fake.vmis.put(vmi({ evictionStrategy: "None" }))`. */
+/** Converts facts to objects of the API server: `fake.vmis.put(vmi({ evictionStrategy: "None" }))`. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { asJson, isObject, type JsonObject } from "../json.ts";
 
-/** Returns an object without its undefined fields. */
 export function object(fields: object): JsonObject {
   const made = asJson(fields);
   if (!isObject(made)) throw new TypeError("an object is an object");

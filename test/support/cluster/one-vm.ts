@@ -1,6 +1,6 @@
 /**
- * A fake cluster with one VM, and the objects in the cluster as an API server has them. A test can replace some of the
- * answers.
+ * A fake cluster with one VM, and its objects as the API server returns them. A test can replace answers of the
+ * cluster.
  */
 import { type Behaviour, json, status } from "../answers.ts";
 import { FakeCluster } from "../cluster.ts";
@@ -34,24 +34,20 @@ export const VMI_OBJECT = {
   },
 };
 
-/** The VMI with a mark for evacuation from node01. */
 export const MARKED_VMI_OBJECT = { ...VMI_OBJECT, status: { ...VMI_OBJECT.status, evacuationNodeName: "node01" } };
 
 export const list = (...items: readonly unknown[]): Behaviour =>
   json({ kind: "List", metadata: { resourceVersion: "7" }, items });
 
-/** Answers with a LifeboatConfiguration that has this spec. */
 export const configured = (spec: unknown): Behaviour =>
   json({ kind: "LifeboatConfiguration", metadata: { ...metadata("lifeboat"), generation: 1 }, spec });
 
 export const notFound = status(404, "NotFound");
 
-/** The answers by the kind of the request: `get pods`, `list pods`, `create pods/eviction`. */
+/** Answers by kind of request, for example `get pods`, `list pods` or `create pods/eviction`. */
 export type Answers = Readonly<Record<string, Behaviour>>;
 
-/**
- * Returns a fake cluster with one VM. `answers`: replaces the answers to some kinds of requests, or to all requests.
- */
+/** Returns a fake cluster with one VM. `answers` replaces the answers to some or all requests. */
 export function clusterWith(answers: Answers | Behaviour = {}): FakeCluster {
   const fake = new FakeCluster();
   fake.api.put("pods", object(POD_OBJECT));

@@ -1,6 +1,6 @@
 /**
- * Other parties in a fake cluster: KubeVirt's webhooks and virt-api, the disruption controller, and the rules of
- * Lifeboat's CRDs.
+ * Simulates other components of a cluster: KubeVirt's webhooks, virt-api, the disruption controller, and the validation
+ * rules of Lifeboat's CRDs.
  */
 import { END_PHASES } from "../../../shared/kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../../../shared/kube/facts.ts";
@@ -27,7 +27,7 @@ const asSent: Admission = (next) => next;
 
 const ADMISSIONS: Readonly<Record<string, Admission>> = {
   evacuations: (next, before) => (before !== undefined && isForbidden(next, before) ? failure(422, "Invalid") : next),
-  // The disruption controller sets the status of a budget after a change of the spec.
+  // The disruption controller sets the status of a PodDisruptionBudget after its spec has changed.
   poddisruptionbudgets: (next, before) => (at(before, "spec") === at(next, "spec") ? next : counted(next)),
   virtualmachineinstancemigrations: (next, before, fake) => (before === undefined ? admitMigration(next, fake) : next),
 };
@@ -36,8 +36,8 @@ const ENDS: readonly string[] = END_PHASES;
 const RETRIED: readonly string[] = ["BackingOff", "Blocked"];
 
 /**
- * Returns whether the rules of the CRD forbid the change. An ended Evacuation stays ended, and a withdrawn Evacuation
- * stays withdrawn. A retry requires the phase BackingOff or Blocked.
+ * Returns true if the CRD's validation rules forbid the change. A finished Evacuation stays finished, and a withdrawn
+ * Evacuation stays withdrawn. A retry requires the phase BackingOff or Blocked.
  */
 function isForbidden(next: JsonObject, before: JsonObject): boolean {
   const phase = textOf(at(before, "status", "phase"));
@@ -54,7 +54,7 @@ function counted(budget: JsonObject): JsonObject {
   return { ...budget, status: { ...status, desiredHealthy: minAvailable, expectedPods: 1 } };
 }
 
-/** Acts as KubeVirt's admission: labels a migration, and refuses it if the VMI has an unfinished migration. */
+/** Simulates KubeVirt's admission of migrations. Labels the migration, or refuses it if the VMI has an unfinished migration. */
 function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | Reply {
   const { namespace } = keyOfObject(migration);
   const vmiName = textOf(at(migration, "spec", "vmiName"));
@@ -65,7 +65,7 @@ function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | 
   return { ...migration, metadata, status: { phase: "Pending" } };
 }
 
-/** Resources for which a read of a missing object answers 403, not 404. */
+/** A read of a missing object of these resources returns 403 instead of 404. */
 const UNREADABLE = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
 
 const ALLOWED = { status: { allowed: true } };
@@ -87,8 +87,8 @@ function reviewed(fake: FakeCluster, asked: RequestInfo, found: JsonObject | und
 }
 
 /**
- * Lets KubeVirt's webhook review the eviction. Then deletes the pod, unless an eviction of this pod is only a request
- * or the UID in the precondition differs.
+ * Reviews the eviction with KubeVirt's webhook, and deletes the pod. Does not delete the pod if its annotation says
+ * that an eviction is only a request, or if the UID in the precondition differs.
  */
 function evict(fake: FakeCluster, { body, query }: RequestInfo, pod: JsonObject | undefined): Reply {
   if (pod === undefined) return NOT_FOUND;
@@ -112,7 +112,7 @@ function isOnlyAsked(pod: JsonObject): boolean {
   return isAskedOnly || textsAt(pod, "metadata", "labels")[names.COMPONENT_LABEL] === names.LAUNCHER_COMPONENT;
 }
 
-/** Acts as KubeVirt's webhook: marks the VM whose guest runs in the pod. */
+/** Sets evacuationNodeName on the VM whose guest runs in the pod, as KubeVirt's webhook does. */
 export function reviewEviction(
   fake: FakeCluster,
   key: NamespacedName,
@@ -129,7 +129,6 @@ export function reviewEviction(
   fake.api.merge("virtualmachineinstances", vmi, { ...source, status: { evacuationNodeName: vmi.nodeName } });
 }
 
-/** Returns the VMI whose guest runs in this pod. */
 function guestOf(fake: FakeCluster, key: NamespacedName): VmiFacts | undefined {
   const pod = fake.pods.get(key);
   if (pod === undefined || isFinal(pod)) return undefined;
@@ -138,7 +137,7 @@ function guestOf(fake: FakeCluster, key: NamespacedName): VmiFacts | undefined {
   return vmi?.nodeName !== undefined && vmi.nodeName === pod.nodeName ? vmi : undefined;
 }
 
-/** Lets KubeVirt's webhook review the same request that Lifeboat has reviewed. */
+/** Reviews a request with KubeVirt's webhook that Lifeboat has reviewed, too. */
 export function reviewBeside(fake: FakeCluster, review: unknown): void {
   const request = at(asJson(review ?? {}), "request");
   const eviction = at(request, "object");
@@ -148,7 +147,7 @@ export function reviewBeside(fake: FakeCluster, review: unknown): void {
   reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
 }
 
-/** Acts as virt-api: removes the mark from the VMI if the request names the same node as the mark. */
+/** Removes evacuationNodeName from the VMI as virt-api does. The request must contain the same node name. */
 function cancelEvacuation(fake: FakeCluster, { body }: RequestInfo, vmi: JsonObject | undefined): Reply {
   if (vmi === undefined) return NOT_FOUND;
   const mark = at(vmi, "status", "evacuationNodeName");

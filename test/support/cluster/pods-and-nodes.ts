@@ -1,11 +1,11 @@
-/** Converts the facts of pods and nodes to objects as an API server has them. */
+/** Converts facts about pods and nodes to objects of the API server. */
 import type { NodeFacts, OwnerReference, PodFacts } from "../../../shared/kube/facts.ts";
 import * as names from "../../../shared/kube/names.ts";
 import type { Labels, NodeRequirements, PodTerm, Resources } from "../../../shared/kube/scheduled-pod.ts";
 import type { JsonObject } from "../json.ts";
 import { identity, object, timeOf } from "./objects.ts";
 
-/** The facts of a pod, with the additional fields that descheduling and preflights read. */
+/** Facts about a pod, with the additional fields that descheduling and preflights read. */
 export interface AnyPod extends PodFacts {
   readonly resourceVersion?: string;
   readonly hasAnnotations?: boolean;
@@ -101,7 +101,7 @@ interface AnyNode extends NodeFacts {
   readonly allocatable?: Resources;
 }
 
-/** Returns a Node. By default the node has room for 110 pods and 64 GiB. */
+/** Returns a Node. By default, the node can run 110 pods and has 64 GiB of memory. */
 export function nodeObject(node: AnyNode): JsonObject {
   const { name, ready, unschedulable, taints, pressures, endsAt, labels, virtHandler } = node;
   const { allocatable = { memory: 64 * 2 ** 30, pods: 110 } } = node;

@@ -11,13 +11,13 @@ const VERBS: Readonly<Record<string, RequestInfo["verb"]>> = {
 export interface RequestInfo extends HttpRequest {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete";
   readonly resource: string;
-  /** The namespace, or an empty text for an object without a namespace. */
+  /** The namespace, or an empty string if the object has no namespace. */
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
   /**
-   * A short text for tests: `get pods`, `list pods kubevirt.io=virt-launcher spec.nodeName=node01`,
-   * `patch evacuations/status`.
+   * A short description for tests: `get pods`, `list pods kubevirt.io=virt-launcher spec.nodeName=node01`, `patch
+   * evacuations/status`.
    */
   readonly label: string;
 }
@@ -40,7 +40,7 @@ export function requestInfoOf(url: string, init: RequestInit): RequestInfo {
   return { ...info, label: labelOf(info) };
 }
 
-/** Returns the kind of a request: `get pods`, `list pods`, `patch evacuations/status`. */
+/** Returns the kind of a request, for example `get pods` or `patch evacuations/status`. */
 export function kindOf({ verb, resource, subresource }: Omit<RequestInfo, "label">): string {
   return `${verb} ${resource}${subresource && `/${subresource}`}`;
 }

@@ -1,4 +1,4 @@
-/** Creates tokens with which the cluster's users sign in to the page, and answers TokenReviews of these tokens. */
+/** Creates tokens for users who sign in to the page, and answers TokenReviews of these tokens. */
 import * as z from "zod/mini";
 import type { JsonObject } from "../json.ts";
 
@@ -11,7 +11,7 @@ interface TokenClaims {
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 /**
- * Returns a token of the user jane that every fake cluster accepts for the page. The claims change the audience, the
+ * Returns a token of the user jane that every fake cluster accepts for the page. `claims` changes the audience, the
  * expiry or the signature.
  */
 export function tokenOf({ aud = "lifeboat", signature = "of-the-cluster", ...claims }: TokenClaims = {}): string {

@@ -1,7 +1,4 @@
-/**
- * Builds nodes, pods and clusters like the nodes, pods and clusters of upstream's tests, and drives a plugin of
- * descheduling.
- */
+/** Creates nodes, pods and clusters as in upstream's tests, and runs a plugin for descheduling. */
 import { defaultEvictor, EvictorArguments } from "../../../shared/descheduling/plugins/default-evictor.ts";
 import type { Arguments as LowNodeUtilizationArguments } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import type {
@@ -23,14 +20,14 @@ import { NOW, owner } from "../fixtures.ts";
 
 export const ANYWHERE: NodeRequirements = { nodeSelector: {} };
 
-/** Returns a node with 2 CPUs, 3000 bytes of memory and room for 10 pods. */
+/** Returns a node with 2 CPUs and 3000 bytes of memory that can run 10 pods. */
 export function node(name: string, tweak: Partial<ScheduledNode> = {}): ScheduledNode {
   const allocatable = { cpu: 2000, memory: 3000, pods: 10 };
   const base = { ready: true, unschedulable: false, taints: [], pressures: [] };
   return { name, ...base, labels: {}, ...tweak, allocatable: { ...allocatable, ...tweak.allocatable } };
 }
 
-/** Returns a pod of a ReplicaSet on node n1 that requests only 100m CPU. */
+/** Returns a pod of a ReplicaSet on the node n1. The pod requests only 100m CPU. */
 export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return {
     namespace: "default",
@@ -55,7 +52,6 @@ export function pod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledP
   };
 }
 
-/** Pods that DefaultEvictor never evicts, as in upstream's tests. */
 export const UNEVICTABLE = {
   daemonSet: { owners: [owner({ kind: "DaemonSet" })] },
   mirror: { localStorage: true, annotations: { "kubernetes.io/config.mirror": "hash" } },
@@ -82,7 +78,7 @@ export function term(...matchExpressions: readonly NodeRequirement[]): NodeSelec
   return { matchExpressions, matchFields: [] };
 }
 
-/** Returns the policy file's defaults with the given changes. */
+/** Returns the defaults of the policy file, changed by `tweak`. */
 export function evictorArguments(tweak: Partial<EvictorArguments> = {}): EvictorArguments {
   return { ...EvictorArguments.parse({}), ...tweak };
 }
@@ -101,7 +97,7 @@ interface Cluster {
   readonly pods: readonly ScheduledPod[];
 }
 
-/** Returns DefaultEvictor's view of a cluster. */
+/** Returns the facts about a cluster that DefaultEvictor reads. */
 export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWorld> = {}): EvictorWorld {
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
   return {
@@ -117,8 +113,8 @@ export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWor
 }
 
 /**
- * Returns a plugin's view of a cluster. `evictor`: the arguments of DefaultEvictor. `inProgress`: the names of pods
- * that are already being evacuated.
+ * Returns the facts about a cluster that a plugin reads. `evictor` contains the arguments of DefaultEvictor.
+ * `inProgress` contains the names of pods that are being evacuated.
  */
 export function world(cluster: Cluster, evictor: Partial<EvictorArguments> = {}, inProgress: string[] = []) {
   const seen = evictorWorld(cluster, { isInProgress: ({ name }) => inProgress.includes(name) });
@@ -129,12 +125,12 @@ export type Judge = (nomination: Nomination) => Verdict;
 
 export const accept: Judge = () => "Accepted";
 
-/** Returns a judge that gives this verdict on the pod `to`, and accepts all other pods. */
+/** Returns a function that gives this verdict for the pod `to`, and accepts all other pods. */
 export function saying(verdict: Verdict, to: string): Judge {
   return ({ pod: { name } }) => (name === to ? verdict : "Accepted");
 }
 
-/** Returns a judge with limits. Only accepted pods count. An absent limit does not apply. */
+/** Returns a function that accepts pods up to these limits. An absent limit does not apply. */
 export function limits({ perNode = Infinity, perNamespace = Infinity, total = Infinity }): Judge {
   const counts = new Map<string, number>();
   const countOf = (key: string) => counts.get(key) ?? 0;
@@ -152,7 +148,6 @@ export interface Outcome {
   readonly verdict: Verdict;
 }
 
-/** Returns all nominations of a plugin, each with its verdict. */
 export function drive<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge: Judge = accept): readonly Outcome[] {
   const outcomes: Outcome[] = [];
   const nominations = plugin.nominate(args, seen);
@@ -164,13 +159,11 @@ export function drive<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge: J
   return outcomes;
 }
 
-/** Returns the names of the accepted pods, in order. */
 export function evicted<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge?: Judge): readonly string[] {
   const accepted = drive(plugin, args, seen, judge).filter(({ verdict }) => verdict === "Accepted");
   return accepted.map(({ nomination }) => nomination.pod.name);
 }
 
-/** Returns the names of the nominated pods, with any verdict, in order. */
 export function nominated<A>(plugin: Plugin<A>, args: A, seen: PluginWorld, judge?: Judge): readonly string[] {
   return drive(plugin, args, seen, judge).map(({ nomination }) => nomination.pod.name);
 }

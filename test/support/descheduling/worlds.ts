@@ -1,4 +1,4 @@
-/** Builds minimal pods and policies for descheduling cycles, with the changes of a test. */
+/** Creates minimal pods and policies for descheduling cycles. */
 import * as fc from "fast-check";
 import type { DeschedulerPolicy, EnabledPlugin } from "../../../shared/descheduling/cycle/policy.ts";
 import type { ScheduledPod } from "../../../shared/kube/scheduled-pod.ts";
@@ -10,7 +10,7 @@ import { pod } from "./fixtures.ts";
 export const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 export const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 
-/** Returns the launcher pod of VMI `name` on node01. An eviction of this pod is only a request. */
+/** Returns the launcher pod of the VMI `name` on node01. An eviction of this pod is only a request. */
 export function vmPod(name: string, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   const { annotations, ...rest } = tweak;
   return pod(`virt-launcher-${name}-x7k2p`, {
@@ -28,14 +28,13 @@ export function plainPod(name: string, tweak: Partial<ScheduledPod> = {}): Sched
 }
 
 /**
- * Returns an ordinary pod whose eviction is only a request. `inProgress`: whether another party has started to evict
+ * Returns an ordinary pod whose eviction is only a request. `inProgress` means that another client has started to evict
  * the pod.
  */
 export function requestedPod(name: string, inProgress = false, tweak: Partial<ScheduledPod> = {}): ScheduledPod {
   return plainPod(name, { annotations: { [REQUEST_ONLY]: "", ...(inProgress && { [IN_PROGRESS]: "" }) }, ...tweak });
 }
 
-/** Returns the VMI of a launcher pod, on the pod's node. */
 export function vmiOf(
   { namespace, nodeName, uid, annotations }: ScheduledPod,
   tweak: Partial<VmiFacts> = {},
@@ -44,10 +43,10 @@ export function vmiOf(
   return vmi({ namespace, name, uid: `vmi-${name}`, nodeName, activePods: { [uid]: nodeName }, ...tweak });
 }
 
-/** The verdict on each pod that a scripted plugin nominated. */
+/** The verdict for each pod that the scripted plugin nominated. */
 export type Heard = [pod: string, verdict: Verdict][];
 
-/** Nominates the pods of the given names in that order, and behaves at limits as upstream's plugins do. */
+/** Nominates the pods with the given names in this order. Reacts to limits as upstream's plugins do. */
 export function scripted(names: readonly string[], pods: readonly ScheduledPod[], heard: Heard = []): EnabledPlugin {
   return {
     name: "Scripted",

@@ -1,6 +1,6 @@
 /**
- * Generates clusters with VMs, other pods, nodes and a configuration. In some clusters one or two objects are
- * malformed.
+ * Generates clusters with VMs, other pods, nodes and a configuration. Some clusters contain one or two malformed
+ * objects.
  */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
@@ -13,7 +13,7 @@ import * as raw from "./objects.ts";
 import * as vms from "./vms.ts";
 import { configuration, edgeConfiguration, kubevirt } from "./settings.ts";
 
-/** The objects of each collection, by the collection's path. */
+/** Objects keyed by the path of their collection. */
 export type Collections = Readonly<Record<string, readonly JsonObject[]>>;
 
 export const PATH = {
@@ -30,7 +30,7 @@ export const PATH = {
 
 export const VMS = ["web", "db", "mail"];
 
-/** The shipped example of a policy, as text and parsed. */
+/** The shipped example policy, as text and parsed. */
 const POLICY_MAP = new URL(
   "../../../infra/kubernetes/optional/descheduler-policy/descheduler-policy.yaml",
   import.meta.url,
@@ -39,7 +39,7 @@ const PolicyMap = z.object({ data: z.object({ "policy.yaml": z.string() }) });
 const SHIPPED = z.parse(PolicyMap, load(readFileSync(POLICY_MAP, "utf8"))).data["policy.yaml"];
 export const DESCHEDULER_POLICY: Json = asJson(load(SHIPPED));
 
-/** Generates the shipped policy, a policy with low thresholds, or a mutation of the shipped policy. */
+/** Generates the shipped policy, the shipped policy with low thresholds, or a mutation of the shipped policy. */
 const policyText = fc.oneof(
   fc.constantFrom(SHIPPED, SHIPPED.replace(/hresholds: .*/g, "hresholds: {pods: 3}")),
   mutated(fc.constant(DESCHEDULER_POLICY), [1, 1, 3]).map((policy) => JSON.stringify(policy)),
@@ -64,7 +64,6 @@ export interface Drawn {
   readonly collections: Collections;
 }
 
-/** Generates a cluster of valid objects. */
 export function clusterOf(vm: fc.Arbitrary<vms.Vm>, spec = configuration): fc.Arbitrary<Drawn> {
   return fc
     .record({
@@ -91,7 +90,7 @@ export function clusterOf(vm: fc.Arbitrary<vms.Vm>, spec = configuration): fc.Ar
     }));
 }
 
-/** Generates valid clusters in two of three cases. In the other cases one or two objects are malformed. */
+/** Generates valid clusters in two of three cases. Otherwise one or two objects are malformed. */
 export function oddly(of: fc.Arbitrary<Drawn>): fc.Arbitrary<Drawn> {
   const oddity = fc.tuple(fc.constantFrom(...Object.values(PATH)), fc.noBias(fc.nat()), bending([1, 1, 2, 10]));
   const odd = fc.tuple(of, fc.array(oddity, { minLength: 1, maxLength: 2 })).map(([{ vms, collections }, oddities]) => {
@@ -109,5 +108,4 @@ function oddObject(value: Json): JsonObject {
   return isObject(value) ? value : { odd: value };
 }
 
-/** Generates clusters with configurations that an administrator may write. */
 export const cluster = oddly(clusterOf(vms.vm, fc.oneof(configuration, edgeConfiguration)));

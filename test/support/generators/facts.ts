@@ -1,4 +1,4 @@
-/** Parses a cluster's objects into the facts for Lifeboat's decisions. Omits an object that does not parse. */
+/** Parses the objects of a cluster into the facts that Lifeboat's decisions read. Skips objects that do not parse. */
 import type * as z from "zod/mini";
 import { Budget, Launcher, Node, Pod } from "../../../shared/kube/schemas/kubernetes.ts";
 import { Migration } from "../../../shared/kube/schemas/kubevirt.ts";
@@ -27,7 +27,6 @@ export function factsOf(found: Collections) {
   };
 }
 
-/** Parses the facts that descheduling reads. */
 export function deschedulingFactsOf(found: Collections) {
   return {
     pods: read(found[PATH.pods], scheduledPodSchema()),

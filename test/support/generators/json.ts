@@ -1,4 +1,4 @@
-/** Generates malformed JSON and malformed text: removed, doubled and renamed keys, other types, and odd values. */
+/** Generates malformed JSON and text, with removed, duplicated and renamed keys, wrong types, and unusual values. */
 import * as fc from "fast-check";
 import { isObject, type Json, type JsonObject } from "../json.ts";
 
@@ -32,7 +32,6 @@ const change = fc.record({
 });
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
-/** A place in a document. */
 interface Place {
   readonly parent: Json[] | JsonObject;
   readonly key: string;
@@ -53,7 +52,7 @@ function placesIn(root: Json): readonly Place[] {
   return places;
 }
 
-/** Sets an own key of any name. An assignment to `__proto__` would create no key. */
+/** Sets a key of any name. An assignment to `__proto__` would not create a key. */
 function set(parent: Json[] | JsonObject, key: string, value: Json): void {
   Object.defineProperty(parent, key, { value, enumerable: true, writable: true, configurable: true });
 }
@@ -70,7 +69,6 @@ function retyped(value: Json): Json {
   return value === null ? {} : Object.values(value);
 }
 
-/** The ways to change the value at a place. */
 const HOW = {
   remove,
   double({ parent, key }, value, { key: odd, times }) {
@@ -96,7 +94,7 @@ function apply(root: Json, change: Change): void {
   HOW[change.how](place, (Array.isArray(parent) ? parent[Number(key)] : parent[key]) ?? null, change);
 }
 
-/** Generates a function that returns a changed copy of a value. `counts`: the possible numbers of changes. */
+/** Generates a function that returns a changed copy of a value. `counts` lists the possible numbers of changes. */
 export function bending(counts: readonly number[]): fc.Arbitrary<(value: Json) => Json> {
   const exactly = counts.map((n) => fc.array(change, { minLength: n, maxLength: n }));
   return fc.tuple(fc.oneof(...exactly), oddJson).map(([made, instead]) => (value) => {
@@ -114,7 +112,7 @@ export function mutated(of: fc.Arbitrary<Json>, counts: readonly number[] = [0, 
 const SNIPPETS = ["\u0000", '"', "{", "]", ",", "\\", "\\ud800", "é", "\n", "\uFEFF", "-", "0"];
 const KEYS = ['"request":null', '"kind":"AdmissionReview"', '"__proto__":{"a":1}', '"metadata":7'];
 const TEXTS = ["", "null", "<html><h1>502</h1></html>", "[", "{}", "[]", '"', "0", "NaN", "---\n- a", "\u0000"];
-/** Texts with deep nesting. A recursive parser overflows its stack on these texts. */
+/** Deeply nested texts, which overflow the stack of a recursive parser. */
 const NESTS = [100, 5000, 30_000].flatMap((n) => [
   `${"[".repeat(n)}1${"]".repeat(n)}`,
   `${'{"a":'.repeat(n)}1${"}".repeat(n)}`,

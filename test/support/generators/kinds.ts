@@ -1,4 +1,4 @@
-/** Generates objects of Lifeboat's kinds from their CRDs. Some objects have fields that the API server would refuse. */
+/** Generates objects of Lifeboat's kinds from their CRDs. Some objects contain fields that the API server would refuse. */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { load } from "js-yaml";
@@ -39,11 +39,11 @@ const Definition = z.object({
   }),
 });
 
-/** The names of a NodeEvacuation and of a RollingMaintenance. Requests name these objects. */
+/** The names of a NodeEvacuation and of a RollingMaintenance that requests use. */
 export const KERNEL = "kernel";
 export const WEEKEND = "weekend";
 
-/** Values of fields that name other objects, by the name of the field. */
+/** Values for fields that contain the name of another object, keyed by field name. */
 const REFERENCES: Readonly<Record<string, readonly string[]>> = {
   nodeName: NODES,
   sourceNode: NODES,
@@ -91,7 +91,7 @@ function textOf(key: string): fc.Arbitrary<Json> {
   return known === undefined ? oddString : usually(fc.constantFrom(...known), oddString, 40);
 }
 
-/** Generates an object. Required fields are always present, and other fields are present in half of the cases. */
+/** Generates an object with all required fields. Each optional field is present in half of the cases. */
 function recordOf({ properties = {}, required = [] }: Schema): fc.Arbitrary<JsonObject> {
   const fields = Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, valueOf(schema, key)]));
   const drawn = fc.record(fields, { requiredKeys: Object.keys(fields).filter((key) => required.includes(key)) });
@@ -119,7 +119,7 @@ const nameOf = (at: number, first: string) => (at === 0 ? first : `${first}-${at
 const CONTROLLER = { kind: "RollingMaintenance", controller: true };
 const OWNERS = [{ ...CONTROLLER, apiVersion: "lifeboat.dev/v1alpha1", name: WEEKEND, uid: uidOf(WEEKEND) }];
 
-/** Generates the collections of Lifeboat's objects, by path. Each collection has at most three objects. */
+/** Generates the collections of Lifeboat's objects, keyed by path. Each collection has at most three objects. */
 export const kinds: fc.Arbitrary<Readonly<Record<string, readonly JsonObject[]>>> = fc
   .record({
     nodeEvacuations: fc.array(kindIn("nodeevacuations").body, { minLength: 1, maxLength: 3 }),

@@ -1,4 +1,4 @@
-/** Migrations: any migration, and the migration of a VM to another namespace or cluster. */
+/** Generates migrations, including migrations of a VM to another namespace or cluster. */
 import * as fc from "fast-check";
 import * as names from "../../../shared/kube/names.ts";
 import { time } from "../fixtures.ts";
@@ -16,7 +16,7 @@ export const anyMigration = fc.record({
   blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
-/** The fields of a VM that can move only by this migration to another cluster. */
+/** The fields of a VM that can move only with this migration to another cluster. */
 export const SENT = {
   strategy: "LiveMigrateIfPossible",
   migratable: "False",

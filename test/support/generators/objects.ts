@@ -1,4 +1,4 @@
-/** Raw objects of Kubernetes as an API server has them: pods and nodes. */
+/** Generates pods and nodes as the API server returns them. */
 import * as fc from "fast-check";
 import * as names from "../../../shared/kube/names.ts";
 import { NODE, time } from "../fixtures.ts";
@@ -23,7 +23,6 @@ export interface Meta {
   readonly name: string;
 }
 
-/** Returns an object as JSON, without undefined fields. */
 export function object(kind: string, metadata: Meta, rest: Readonly<Record<string, unknown>>): JsonObject {
   const own = { uid: uidOf(metadata.name), resourceVersion: "1", generation: 1, creationTimestamp: time(-600) };
   const made = asJson({ kind, metadata: { ...own, ...metadata }, ...rest });
@@ -43,7 +42,6 @@ const zoneA = { matchExpressions: [{ key: "zone", operator: "In", values: ["a"] 
 
 const DISRUPTIONS = ["PreemptionByScheduler", "PreemptionByScheduler", "DeletionByTaintManager"];
 
-/** The fields that pods of every kind have. */
 export const anyPod = fc.record({
   phase: often("Running", "Pending", "Succeeded", "Failed"),
   deleting: fc.constantFrom(false, false, false, true),
@@ -115,7 +113,7 @@ export function podOf(p: AnyPod, { metadata, nodeName }: Place): JsonObject {
   );
 }
 
-/** A pod of a ReplicaSet, of a DaemonSet, or without an owner. */
+/** Generates a pod of a ReplicaSet, a pod of a DaemonSet, or a pod without an owner. */
 export const plainPod = fc.record({
   is: anyPod,
   node: fc.constantFrom(...NODES),

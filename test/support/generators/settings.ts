@@ -1,4 +1,4 @@
-/** Generates LifeboatConfigurations and KubeVirt CRs, and the settings that result from them. */
+/** Generates LifeboatConfigurations and KubeVirt CRs, and computes the settings from them. */
 import * as fc from "fast-check";
 import { KubeVirt, type KubeVirtFacts } from "../../../shared/kube/schemas/kubevirt.ts";
 import { mergeSettings, parseConfiguration } from "../../../shared/settings/configuration.ts";
@@ -74,9 +74,8 @@ const odd = fc.constantFrom(...Object.entries(KEYS)).chain(([key, [, is]]) => {
   return fc.oneof({ weight: 4, arbitrary: is }, fc.constantFrom("1", null)).map((value) => ({ [key]: value }));
 });
 
-/** Generates valid specs of LifeboatConfigurations. */
 export const configuration: fc.Arbitrary<Json> = usual.map(nested);
-/** Generates specs of LifeboatConfigurations in which one key may be invalid. */
+/** Generates specs of LifeboatConfigurations that may have one invalid key. */
 export const edgeConfiguration = fc.tuple(usual, odd).map(([keys, one]) => nested({ ...keys, ...one }));
 
 const number = fc.oneof(fc.constantFrom(0, 1, 2, 5), fc.double({ noNaN: true, noDefaultInfinity: true }));

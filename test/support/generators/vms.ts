@@ -1,7 +1,4 @@
-/**
- * Generates a VM and the objects that belong to the VM: VMI, launcher and hotplug pods, Evacuations, migration and
- * disruption budget.
- */
+/** Generates a VM and its objects: VMI, launcher and hotplug pods, Evacuations, migration and PodDisruptionBudget. */
 import * as fc from "fast-check";
 import { budgetName } from "../../../shared/budget/budget.ts";
 import { ACTIVE_PHASES, CAUSES, END_PHASES, isEnd } from "../../../shared/kube/evacuation.ts";
@@ -43,7 +40,6 @@ export const anyBudget = fc.record({
   deleting: often(false, true),
 });
 
-/** The fields of the VMI. */
 const vmi = {
   strategy: fc.constantFrom(
     "LiveMigrate",
@@ -88,20 +84,18 @@ export type Vm = typeof anyVm extends fc.Arbitrary<infer T> ? T : never;
 type BesideVmi = "launcher" | "hotplug" | "evacuations" | "migration" | "budget";
 type Evacuation = Vm["evacuations"][number];
 
-/** Combinations of facts that random values rarely produce. The VM runs, and an Evacuation is in progress. */
+/** Combinations of facts that are rare among random values. The VM runs, and an Evacuation is in progress. */
 const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
-  // The VM is marked, but can no longer migrate.
+  // The VM has an evacuationNodeName, but can no longer migrate.
   () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: NODE, evacuations: [] }),
   () => ({ ...SENT, evacuations: [] }),
-  // No migration of the marked VM has started for hours.
+  // The VM has an evacuationNodeName, but no migration has started for hours.
   (e) => ({ mark: NODE, migration: undefined, evacuations: [{ ...e, created: time(-9999) }] }),
   // The taint manager no longer retries the deletion.
   (e) => ({ evacuations: [{ ...e, cause: "NoExecuteTaint", deadline: time(-300) }] }),
-  // Lifeboat has not handled the VM yet.
   () => ({ mark: undefined, evacuations: [], migration: undefined }),
-  // Lifeboat cancelled the Evacuation, but died before it removed the mark.
+  // Lifeboat cancelled the Evacuation, but stopped before it removed evacuationNodeName.
   (e) => ({ mark: NODE, evacuations: [{ ...e, phase: "Withdrawn", left: true }] }),
-  // The owner moves the VM without a migration by KubeVirt.
   (e) => ({ strategy: "External", migratable: "False", mark: undefined, evacuations: e.failed ? [e] : [] }),
 ];
 
@@ -137,7 +131,7 @@ export function vmiOf(v: Omit<Vm, BesideVmi>, name: string): JsonObject {
   );
 }
 
-/** Returns the launcher pod, and a pod that holds a volume for the launcher pod. */
+/** Returns the launcher pod, and a hotplug pod with a volume. */
 export function podsOf(v: Vm, name: string): readonly JsonObject[] {
   const uid = v.launcherIs === "Another's" ? "uid-of-another" : uidOf(name);
   const launcher = launcherOf(name);

@@ -1,5 +1,5 @@
 /**
- * Builds disruptions that bypass evictions: a deletion by the scheduler, pods with the condition DisruptionTarget, and
+ * Creates disruptions that bypass evictions: deletions by the scheduler, pods with the condition DisruptionTarget, and
  * nodes.
  */
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/guard/decide.ts";
@@ -20,7 +20,7 @@ export const DEVICE_TAINT_CONTROLLER = "system:serviceaccount:kube-system:device
 
 export const KARPENTER = "system:serviceaccount:kube-system:karpenter";
 
-/** Causes that the condition of a pod names. */
+/** Causes that appear in the condition of a pod. */
 export type ConditionedCause = Exclude<GuardCause, "NodeTermination">;
 
 export const REASON = {
@@ -43,12 +43,11 @@ export const GATES: readonly FeatureGate[] = [
   "NodePressureEvictionLiveMigration",
 ];
 
-/** Returns all feature gates except the gate of this cause. */
 export function gatesBut(cause: GuardCause): readonly FeatureGate[] {
   return GATES.filter((gate) => gate !== GUARDED[cause].gate);
 }
 
-/** Returns settings with all feature gates of the guard enabled. */
+/** Returns settings with all feature gates for deletions enabled. */
 export function guarded(guard: Partial<Settings["guard"]> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {
   const base = settings({ featureGates: GATES, ...tweak });
   return { ...base, guard: { ...base.guard, ...guard } };
@@ -59,27 +58,27 @@ export function condition(cause: ConditionedCause, tweak: Partial<DisruptionTarg
 }
 
 /**
- * Returns the launcher pod with the condition that the scheduler or a taint manager sets. `since`: the condition's
+ * Returns the launcher pod with the condition that the scheduler or the taint manager sets. `since` is the condition's
  * time, in seconds from now.
  */
 export function target(cause: ConditionedCause, since = 0, tweak: Partial<PodFacts> = {}): PodFacts {
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
 }
 
-/** Returns the facts that show the cause of a deletion: the pod's condition, or the requester. */
+/** Returns a pod and a requester that together show the cause of a deletion. */
 export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "requester"> {
   return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
 }
 
-/** Returns a deletion of the launcher pod by Karpenter. `left`: the seconds until the node ends. */
+/** Returns Karpenter's deletion of the launcher pod. `left` is the time in seconds until the node is terminated. */
 export function termination(left: number, tweak: Partial<DeletionFacts> = {}): Partial<DeletionFacts> {
   return { ...askedFor("NodeTermination"), node: node(), deleteBy: at(left).getTime(), ...tweak };
 }
 
-/** The taint for which the taint manager deletes pods. */
+/** A taint for which the taint manager deletes pods. */
 export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
 
-/** Returns a deletion of the VM's launcher pod by the scheduler, which needs room for a pod of higher priority. */
+/** Returns the scheduler's deletion of the VM's launcher pod, for a pod of higher priority. */
 export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
   return {
     pod: target("Preemption"),
@@ -93,7 +92,6 @@ export function deletion(tweak: Partial<DeletionFacts> = {}): DeletionFacts {
   };
 }
 
-/** Returns `Refuse`, or the reason why the guard allows the deletion. */
 export function answer(decision: DeletionDecision): string {
   return decision.verdict === "Allow" ? decision.reason : decision.verdict;
 }
@@ -108,31 +106,30 @@ export function refused(tweak: Partial<DeletionFacts>): Extract<DeletionDecision
   return decision;
 }
 
-/** Returns the seconds until the deadline in the message of the refusal. */
+/** Returns the seconds until the deadline that the message of the refusal contains. */
 export function secondsLeft(tweak: Partial<DeletionFacts>): number {
   const [, until = ""] = /at the latest until (\S+)/.exec(refused(tweak).message) ?? [];
   return (Date.parse(until) - (tweak.now ?? NOW).getTime()) / 1000;
 }
 
-/** Returns the Evacuation that the first refusal creates, or undefined if the refusal creates no Evacuation. */
+/** Returns the Evacuation that the first refusal creates, or undefined if it creates no Evacuation. */
 export function evacuationOf(tweak: Partial<DeletionFacts>): NewEvacuation | undefined {
   return only("CreateEvacuation", refused(tweak).actions)[0]?.evacuation;
 }
 
-/** Returns the new Evacuation as the API server has it. */
 export function created(started: NewEvacuation): EvacuationFacts {
   return { ...newborn({ uid: `uid-${started.name}`, createdAt: NOW.getTime() }), ...started };
 }
 
 type EvacuationTweak = NonNullable<Parameters<typeof evacuation>[0]>;
 
-/** Returns an Evacuation that a disruption started. `left`: the seconds until the deadline. */
+/** Returns an Evacuation that a disruption has started. `left` is the time in seconds until the deadline. */
 export function disrupted(cause: GuardCause, left: number, { spec, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   const ofGuard = { cause, requestedBy: REQUESTER[cause], deadline: time(left) };
   return evacuation({ uid: "guard-uid", ...tweak, spec: { ...ofGuard, ...spec } });
 }
 
-/** Returns an Evacuation that a drain started earlier. */
+/** Returns an Evacuation that an earlier drain has started. */
 export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
 }
@@ -141,7 +138,6 @@ interface Around extends Omit<DisruptionWorld, "facts"> {
   readonly nodes: readonly NodeFacts[];
 }
 
-/** Returns a world in which rules may read the nodes of the pods. */
 export function disruptionWorld({ nodes = [node()], ...tweak }: Partial<Around> = {}): DisruptionWorld {
   const w = { vmis: [vmi()], evacuations: [], pods: [], settings: guarded(), now: NOW, ...tweak };
   const names = w.pods.flatMap(({ nodeName }) => nodeName ?? []);

@@ -1,6 +1,6 @@
 /**
- * Creates a node without taints in a sandbox that has no node controller. Such a controller would remove the taint of a
- * new node.
+ * Creates a node without taints in a sandbox without a node controller, which would otherwise remove the taint of a new
+ * node.
  */
 import { type KubeClient, type Node, nodes } from "../../../infra/sandbox/index.ts";
 

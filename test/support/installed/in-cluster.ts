@@ -1,6 +1,6 @@
 /**
- * Starts a sandbox with the manifests of the in-cluster form. The clients have the permissions that the manifests give
- * to the server.
+ * Starts a sandbox with the manifests of the in-cluster server. The clients have the permissions that the manifests
+ * grant to the server.
  */
 import * as z from "zod/mini";
 import {
@@ -23,11 +23,11 @@ const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 export interface Installed {
   readonly sandbox: Sandbox;
   readonly connect: () => Client;
-  /** A client with the server's token, for requests that the server itself never sends. */
+  /** A client with the server's token, for requests that the server never sends. */
   readonly server: KubeClient;
 }
 
-/** Starts the sandbox. `optional`: more manifests, as paths in infra/kubernetes. */
+/** Starts the sandbox. `optional` lists paths of more manifests in infra/kubernetes. */
 export async function startInstalled(optional: readonly string[] = []): Promise<Installed> {
   const sandbox = await startSandbox({ empty: true });
   const { client, url } = sandbox;

@@ -1,6 +1,6 @@
 /**
- * Starts a sandbox for tests of the API server's own rules: RBAC, admission and stored fields. The shipped manifests
- * install Lifeboat. No controller moves VMs. Only virt-api marks VMs, when it reviews an eviction, and removes marks.
+ * Starts a sandbox with the shipped manifests for tests of the API server's own rules: RBAC, admission and stored
+ * fields. No controller moves VMs. virt-api sets evacuationNodeName when it reviews an eviction, and can remove it.
  */
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createBareNode } from "./bare-node.ts";
@@ -35,23 +35,22 @@ export interface TestVm {
 
 export interface SandboxCluster {
   readonly client: KubeClient;
-  /** An administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** The entry for `CLUSTERS`, with the token of the shipped service account. */
   readonly entry: ReturnType<typeof entry>;
-  /** Creates a VMI on node01 and its launcher pod. Resolves to the pod's key. */
+  /** Creates a VMI on node01 and its launcher pod. Resolves to the pod's namespace and name. */
   createVm(vm: TestVm): Promise<{ namespace: string; name: string }>;
   patchVmi(name: string, body: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }
 
-/** Makes `fetch` trust the sandbox's CA from now on. */
+/** Makes `fetch` trust the sandbox's CA. */
 export function trust({ caPem }: Pick<Sandbox, "caPem">): void {
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
 }
 
 /**
- * Starts the sandbox. `optional`: more manifests, as paths in infra/kubernetes. `clock`: the clock of the API server.
+ * Starts the sandbox. `optional` lists paths of more manifests in infra/kubernetes. `clock` is the clock of the API
+ * server.
  */
 export async function startSandboxCluster(
   optional: readonly string[] = [],
@@ -83,7 +82,7 @@ export async function startSandboxCluster(
   };
 }
 
-/** Installs virt-api's webhook under another name, because Lifeboat recognizes KubeVirt's webhooks by their names. */
+/** Installs virt-api's webhook with another name, because Lifeboat recognizes KubeVirt's webhooks by name. */
 async function startMarking({ client, authority, caPem, apiServer }: SimulatedSandbox): Promise<VirtApi> {
   const virtApi = await startVirtApi(client, authority);
   apiServer.aggregate(SUBRESOURCES, { url: virtApi.url, caPem });

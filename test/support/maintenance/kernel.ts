@@ -1,6 +1,6 @@
 /**
- * A NodeEvacuation of node01, and KubeVirt's actions on that node. By default the node has two VMs, and the VM `db`
- * cannot migrate.
+ * Creates a NodeEvacuation of node01, and simulates KubeVirt on the node. By default, the node has two VMs, and the VM
+ * `db` cannot migrate.
  */
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { FakeCluster } from "../cluster.ts";
@@ -36,7 +36,7 @@ export function created(spec: object, vms = TWO): FakeCluster {
   return fake;
 }
 
-/** Acts as KubeVirt: migrates the marked VMs that `isIts` selects, and starts restarted VMs. */
+/** Simulates KubeVirt: migrates the VMs with an evacuationNodeName that `isIts` selects, and starts restarted VMs. */
 export function kubevirt(
   fake: FakeCluster,
   restarted: ReadonlySet<string> = new Set(),

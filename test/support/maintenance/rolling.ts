@@ -1,4 +1,4 @@
-/** Builds RollingMaintenances and their NodeEvacuations, with the changes of a test. */
+/** Creates RollingMaintenances and their NodeEvacuations, changed by a test. */
 import type { NodeFacts } from "../../../shared/kube/facts.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus } from "../../../shared/kube/node-evacuation.ts";
 import type {
@@ -22,7 +22,7 @@ interface Tweak extends Partial<Omit<RollingMaintenanceFacts, "spec" | "status">
   readonly status?: Partial<RollingMaintenanceStatus>;
 }
 
-/** Returns the RollingMaintenance `kernel` of three nodes, which has not started. */
+/** Returns the RollingMaintenance `kernel`, which has three nodes and has not started. */
 export function rolling({ spec, status, ...tweak }: Tweak = {}): RollingMaintenanceFacts {
   return {
     name: "kernel",
@@ -50,7 +50,7 @@ export function rolling({ spec, status, ...tweak }: Tweak = {}): RollingMaintena
 
 export type Phases = readonly NodeRow["phase"][];
 
-/** Returns a RollingMaintenance that started ten minutes ago. `phases`: the phases of the nodes. */
+/** Returns a RollingMaintenance that started ten minutes ago. `phases` are the phases of its nodes. */
 export function underWay(phases: Phases, { spec = {}, status = {}, ...tweak }: Tweak = {}): RollingMaintenanceFacts {
   const bare = rolling({ spec, ...tweak });
   const nodes = phases.map((phase, at): NodeRow => {
@@ -61,7 +61,6 @@ export function underWay(phases: Phases, { spec = {}, status = {}, ...tweak }: T
   return rolling({ spec, ...tweak, status: { phase: "Running", startTime: time(-600), nodes, ...status } });
 }
 
-/** Returns the NodeEvacuation of a node of the RollingMaintenance. */
 export function partOf(
   rm: RollingMaintenanceFacts,
   nodeName: string,
@@ -71,7 +70,7 @@ export function partOf(
   return asked({ name, uid: `uid-of-${name}`, owner: { name: rm.name, uid: rm.uid }, spec: { nodeName }, status });
 }
 
-/** Returns the NodeEvacuations that the RollingMaintenance has created, with the phases of its nodes. */
+/** Returns the NodeEvacuations of a RollingMaintenance, with the phases of its nodes. */
 export function partsOf(rm: RollingMaintenanceFacts): readonly NodeEvacuationFacts[] {
   return rm.status.nodes.flatMap(({ name, phase }) => {
     if (phase === "Pending" || phase === "Starting" || phase === "Skipped") return [];
@@ -103,7 +102,7 @@ export function nextOf(
   return nextOfRolling(rm.uid, facts, { settings: settings(), now })?.next ?? "Nothing";
 }
 
-/** Returns the phase, then the verbs of the first actions, then the phases of the nodes. */
+/** Returns a text with the phase, the verbs of the first actions, and the phases of the nodes. */
 export function inShort(next: RollingNext | "Nothing"): string {
   if (next === "Nothing") return next;
   const { phase, first = [], rows = [] } = next;

@@ -1,6 +1,6 @@
 /**
- * A cluster with a RollingMaintenance of three nodes. Each of these nodes has a VM, and a fourth node has room for all
- * VMs. People uncordon empty nodes.
+ * Creates a cluster with a RollingMaintenance of three nodes. Each of these nodes has a VM, and a fourth node has
+ * enough capacity for all VMs. People uncordon empty nodes.
  */
 import * as z from "zod/mini";
 import { RollingMaintenance } from "../../../shared/kube/schemas/maintenance.ts";
@@ -33,7 +33,6 @@ export function weekend(spec: object = {}): FakeCluster {
   return fake;
 }
 
-/** Migrates marked VMs as KubeVirt does. */
 export function migrateMarked(fake: FakeCluster): void {
   for (const vmi of fake.vmis.list(({ evacuationNodeName, nodeName }) => evacuationNodeName === nodeName)) {
     const { evacuationNodeName: _, ...rest } = vmi;
@@ -44,7 +43,6 @@ export function migrateMarked(fake: FakeCluster): void {
   }
 }
 
-/** Uncordons evacuated nodes, as people do after a reboot. */
 export function takeBack(fake: FakeCluster): void {
   for (const { name, phase } of rollingOf(fake).status.nodes) {
     if (phase === "Evacuated") fake.nodes.put(inService(name));

@@ -1,4 +1,4 @@
-/** Builds NodeEvacuations and the facts around them, with the changes of a test. */
+/** Creates NodeEvacuations and related facts, changed by a test. */
 import { type Kind, textOf } from "../../../shared/facts/facts.ts";
 import { ROOMY_NODES, SCHEDULED_PODS } from "../../../shared/facts/views.ts";
 import type {
@@ -71,7 +71,6 @@ export function asked({ spec = {}, status, ...tweak }: Tweak = {}): NodeEvacuati
   };
 }
 
-/** Returns a NodeEvacuation that started five minutes ago. */
 export function started({ status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
   return asked({ ...tweak, status: { phase: "Evacuating", startTime: time(-300), ...status } });
 }
@@ -79,28 +78,24 @@ export function started({ status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
 export const OWNER = "kernel/uid-of-kernel";
 export const CORDONED = { unschedulable: true, cordonedBy: OWNER };
 
-/** The facts for a rule. An omitted list is empty. A request for any other fact fails the test. */
+/** The facts for a rule. An omitted list is empty. A test fails if a rule requests any other fact. */
 export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
   readonly node?: NodeFacts | undefined;
   readonly rivals?: readonly NodeEvacuationFacts[];
   readonly vmis?: readonly VmiFacts[];
-  /** Evacuations that belong to the NodeEvacuation. `others`: other Evacuations. */
   readonly evacuations?: readonly EvacuationFacts[];
   readonly others?: readonly EvacuationFacts[];
-  /** VirtualMachines by their keys. Undefined: the VirtualMachine does not exist. */
+  /** VirtualMachines keyed by namespace and name. If a value is undefined, the VirtualMachine does not exist. */
   readonly vms?: Readonly<Record<string, Partial<VirtualMachineFacts> | undefined>>;
-  /** Facts about the remaining pods on the node. Launcher pods are included only if a test needs them. */
+  /** Facts about the pods that remain on the node. Launcher pods are included only if a test needs them. */
   readonly left?: Partial<PreflightFacts>;
-  /** Facts about the room on other nodes. If absent, the rule may not read this room. */
+  /** Facts about the free capacity of other nodes. If they are absent, the rule may not read them. */
   readonly preflight?: PreflightFacts;
   readonly attachments?: readonly VolumeAttachmentFacts[] | ClusterError;
   readonly more?: FactMap;
 }
 
-/**
- * Returns a world with a started NodeEvacuation. The NodeEvacuation has cordoned the node, and no pod is left on the
- * node.
- */
+/** Returns facts about a started NodeEvacuation. The node is cordoned and has no pods left. */
 export function nodeWorld({ more = {}, ...situation }: Situation = {}): NodeWorld {
   const { ne = started(), now = NOW, isThorough = false } = situation;
   const map = { ...factsAbout(ne, situation), ...more };
@@ -132,7 +127,7 @@ function virtualMachines(vms: NonNullable<Situation["vms"]>) {
   });
 }
 
-/** Returns the facts about pods on the node. `arriving`: VMIs whose launcher pods are already on the node. */
+/** Returns the facts about pods on the node. `arriving` lists VMIs whose launcher pods are already on the node. */
 function podsOn(name: string, f: PreflightFacts, arriving: readonly VmiFacts[] = []) {
   const vmiOfPod = ({ namespace, annotations }: PreflightPod) => {
     const key = { namespace, name: annotations["kubevirt.io/domain"] ?? "" };
@@ -174,7 +169,7 @@ function roomAround(name: string, f: PreflightFacts) {
   ];
 }
 
-/** Returns the Evacuation of VM `name` that belongs to the NodeEvacuation. */
+/** Returns the NodeEvacuation's Evacuation of the VM `name`. */
 export function own(
   name: string,
   { spec, status }: { readonly spec?: object; readonly status?: object } = {},
@@ -198,7 +193,7 @@ export function nextOf(situation: Situation = {}): NodeNext {
   return next === "Nothing" ? { phase: "Gone", message: "Nothing" } : next;
 }
 
-/** Returns the phase, then the verbs of the actions before the status, then the verbs of the independent chains. */
+/** Returns a text with the phase, the verbs of the actions before the status, and the verbs of the independent chains. */
 export function inShort({ phase, message, first = [], chains = [] }: NodeNext): string {
   if (message === "Nothing") return "Nothing";
   const verbs = [...first, ...chains.flat()].map(({ verb }) => verb);

@@ -1,4 +1,4 @@
-/** Lists Lifeboat's actions. Together the actions need every permission in the shipped manifests. */
+/** Lists Lifeboat's actions. Together they need every permission in the shipped manifests. */
 import { rolledBefore, rolling, steered, steering } from "./rolling-situations.ts";
 import * as z from "zod/mini";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
@@ -12,7 +12,6 @@ import { deschedule } from "./descheduling-deed.ts";
 import * as situations from "./situations.ts";
 import { ask, evacuations, NODE, POD, SECOND, type Steps, type Trial, visit, VMI } from "./trial.ts";
 
-/** A configuration that enables only evacuations. */
 const ALONE = { disruptionBudgets: "Never", evacuation: { adoptSeconds: 0 } };
 const OFF = { disruptionBudgets: "Never" };
 const BUDGETS = { disruptionBudgets: "Always" };
@@ -25,7 +24,7 @@ const SHIELDING = {
 
 const reconcile = (trial: Trial) => ask(trial, "POST", "/reconcile");
 
-/** Withdraws the Evacuations of the VM as `lifeboat cancel` does, and reconciles. */
+/** Withdraws the VM's Evacuations as `lifeboat cancel` does, and reconciles the VM. */
 async function cancel(trial: Trial): Promise<Answer> {
   const { client } = trial.cluster;
   const { items } = await client.list(evacuations, VMI.namespace);
@@ -34,7 +33,7 @@ async function cancel(trial: Trial): Promise<Answer> {
   return await reconcile(trial);
 }
 
-/** Sends an eviction as a drain does, and waits for the work that follows. */
+/** Sends an eviction as a drain does, and waits for Lifeboat's work after the answer. */
 async function evict({ app }: Trial): Promise<Answer> {
   const answer = await app.evict(evictionOf(POD));
   await app.settle();
@@ -43,7 +42,7 @@ async function evict({ app }: Trial): Promise<Answer> {
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-/** Signs in to the page with a token of Lifeboat's own account, which may view the page. */
+/** Signs in to the page with the token of Lifeboat's service account, which may view the page. */
 async function signIn(trial: Trial): Promise<Answer> {
   const account = { namespace: "lifeboat-system", name: "lifeboat" };
   const spec = { audiences: ["lifeboat"] };
@@ -57,7 +56,6 @@ async function signIn(trial: Trial): Promise<Answer> {
   });
 }
 
-/** Fires a tick without a full scan. */
 async function tick({ app }: Trial): Promise<undefined> {
   await app.tick(tickTime("prod", "small", NOW));
 }
@@ -120,7 +118,7 @@ export const DEEDS = steps({
     configuration: SHIELDING,
     given: async (trial) => {
       await situations.shieldable(trial);
-      // The time in this label has passed long ago, so the shield is due.
+      // The time in this label is long ago, so Lifeboat renews the label.
       await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { [SHIELD_LABEL]: "1" } } });
     },
     done: tick,
@@ -130,8 +128,8 @@ export const DEEDS = steps({
     given: situations.overdue,
     done: tick,
   },
-  // This action has no configuration, because Lifeboat also lists budgets when it writes the conditions of a
-  // configuration.
+  // The action sets no configuration, because Lifeboat also lists PodDisruptionBudgets when it writes the conditions of
+  // a configuration.
   "create a budget": { given: situations.createdVm, done: reconcile },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
@@ -201,7 +199,7 @@ export const DEEDS = steps({
     configuration: ALONE,
     given: situations.maintainedBefore,
     done: async (trial) => {
-      // The first full scan starts the VM again. The second scan sees the started VM. The third scan deletes old
+      // The first full scan starts the VM. The second full scan sees the running VM. The third full scan deletes old
       // objects.
       await reconcile(trial);
       await reconcile(trial);
@@ -220,7 +218,7 @@ export const DEEDS = steps({
   deschedule: {
     ...deschedule,
     given: async (trial) => {
-      // Descheduling evicts the VM with the strategy None, and creates an Evacuation for a VM that migrates.
+      // Descheduling evicts the VM with the eviction strategy None, and creates an Evacuation for a VM that can migrate.
       await situations.created("None")(trial);
       await deschedule.given(trial);
     },

@@ -1,4 +1,4 @@
-/** A descheduling cycle that finds one pod to evict. */
+/** Runs a descheduling cycle that finds one pod to evict. */
 import { dump } from "js-yaml";
 import { createBareNode } from "../installed/bare-node.ts";
 import { core } from "../../../infra/sandbox/index.ts";
@@ -11,7 +11,6 @@ const LEASE = { namespace: "lifeboat-system", name: "lifeboat-descheduling" };
 
 const EVICTOR = { podProtections: { defaultDisabled: ["PodsWithLocalStorage"] } };
 
-/** A policy that evicts pods without a toleration for the taints of their node. */
 const POLICY_FILE = {
   apiVersion: "descheduler/v1alpha2",
   kind: "DeschedulerPolicy",

@@ -1,4 +1,4 @@
-/** Compares the fields of a kind in the code with the fields in the CRD. Fields are named by their paths. */
+/** Compares the fields of a kind in the code with the fields in the CRD. Identifies fields by their paths. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { Count, Text } from "../../../shared/kube/schemas/fields.ts";
@@ -11,15 +11,12 @@ export interface Field {
   readonly type: string | undefined;
   readonly isRequired: boolean;
   readonly words: readonly string[] | undefined;
-  /** The default, or undefined if a field without a value stays absent. */
   readonly fallback: unknown;
   readonly bounds: Bounds;
 }
 
-/** Fields by their paths: `spec.schedule.after`, `status.blockers[].name`, `spec.featureGates{}`. */
+/** Fields keyed by path, for example `spec.schedule.after`, `status.blockers[].name` or `spec.featureGates{}`. */
 export type Fields = ReadonlyMap<string, Field>;
-
-// The fields in the CRD.
 
 const Schema = z.looseObject({
   type: z.exactOptional(z.string()),
@@ -56,7 +53,7 @@ export const Definition = z.object({
   }),
 });
 
-/** Returns the fields of spec and status. The API server itself defines apiVersion, kind and metadata. */
+/** Returns the fields of spec and status. Skips apiVersion, kind and metadata, which the API server defines. */
 export function definedFields(definition: z.infer<typeof Definition>): Fields {
   const { required = [], properties = {} } = definition.spec.versions[0].schema.openAPIV3Schema;
   const parts = ["spec", "status"].map((key) => [key, properties[key] ?? {}] as const);
@@ -76,8 +73,6 @@ function defined(schema: Schema, path: string, isRequired: boolean): readonly (r
   ];
   return [[path, field], ...children, ...inside];
 }
-
-// The fields in the code.
 
 const { core } = z;
 
@@ -108,7 +103,7 @@ function isTransform(schema: z.core.$ZodType): boolean {
   return schema instanceof core.$ZodTransform && schema !== Text;
 }
 
-/** Returns whether the value means that the field is absent. */
+/** Returns true if the value means the same as an absent field. */
 function saysNothing(schema: z.core.$ZodType, value: unknown): boolean {
   return schema === Count || [{}, [], ""].some((none) => isDeepStrictEqual(value, none));
 }
@@ -122,9 +117,7 @@ function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [
   ]);
 }
 
-/**
- * Returns a field without children. An optional text is a special case, because zod cannot describe its transformation.
- */
+/** Returns a field without children. `Text` is a special case, because zod cannot describe its transformation. */
 function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): Field {
   if (schema === Text) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
@@ -139,18 +132,17 @@ function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): 
   return { type, isRequired: !isOptional, words, fallback, bounds };
 }
 
-/** Returns false for a bound that restricts nothing: the limits of safe integers, and a minimum length of 0. */
+/** Returns false for a bound that has no effect: a limit of safe integers, or a minimum length of 0. */
 function isSaid(bound: string, value: number): boolean {
   return Math.abs(value) !== Number.MAX_SAFE_INTEGER && !(bound === "minItems" && value === 0);
 }
 
-/** Describes the differences between a field in the code and the same field in the CRD. */
 export function differencesOf(code: Field, defined: Field): readonly string[] {
   const isNeeded = code.isRequired && !defined.isRequired && defined.fallback === undefined;
   return [
     ...differing("type", typeOf(code, defined), defined.type),
     ...differing("words", code.words?.toSorted(), defined.words?.toSorted()),
-    // A default of `{}` in the CRD only activates the defaults of the inner fields.
+    // A default of `{}` in the CRD only enables the defaults of the inner fields.
     ...differing("default", code.fallback, isDeepStrictEqual(defined.fallback, {}) ? undefined : defined.fallback),
     ...BOUNDS.flatMap((bound) => {
       return bound in code.bounds ? differing(bound, code.bounds[bound], defined.bounds[bound]) : [];
@@ -165,7 +157,7 @@ function differing(what: string, code: unknown, defined: unknown): readonly stri
     : [`${what}: the code has ${JSON.stringify(code)}, the definition ${JSON.stringify(defined)}`];
 }
 
-/** Returns the type in the code, or the type in the CRD if the code also accepts other types. */
+/** Returns the type in the code. Returns the type in the CRD if the code accepts more types. */
 function typeOf({ type }: Field, defined: Field): string | undefined {
   return type === undefined || (type === "number" && defined.type === "integer") ? defined.type : type;
 }

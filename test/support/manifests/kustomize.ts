@@ -1,4 +1,4 @@
-/** Builds Lifeboat's kustomizations as `kubectl kustomize` does, because a fresh clone has no kubectl. */
+/** Builds Lifeboat's kustomizations as `kubectl kustomize` does. Tests use it because kubectl may not be installed. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
@@ -40,7 +40,6 @@ type Kustomization = z.infer<typeof Kustomization>;
 const KubeObject = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
 export type KubeObject = z.infer<typeof KubeObject>;
 
-/** Builds a folder that has a kustomization. */
 export function build(folder: string, expected: Kustomization["kind"] = "Kustomization"): readonly KubeObject[] {
   return buildFrom(read(folder, expected), folder, []);
 }
@@ -51,7 +50,7 @@ function read(folder: string, expected: Kustomization["kind"]): Kustomization {
   return kustomization;
 }
 
-/** Builds in the order of kustomize: resources, generated objects, components one after another, then changes. */
+/** Builds in kustomize's order: resources, generated objects, components, changes. */
 function buildFrom(of: Kustomization, folder: string, given: readonly KubeObject[]): readonly KubeObject[] {
   const resources = of.resources.flatMap((path) => resource(folder, path));
   const generated = of.configMapGenerator.map((one) => configMap(one, folder));
@@ -64,7 +63,6 @@ function buildFrom(of: Kustomization, folder: string, given: readonly KubeObject
   return of.replacements.reduce(replaced, objects);
 }
 
-/** Applies a patch, which deletes objects or replaces fields. */
 function patched(objects: readonly KubeObject[], { target, patch }: Kustomization["patches"][number]) {
   const found = load(patch);
   if (!Array.isArray(found)) {
@@ -81,8 +79,8 @@ function patched(objects: readonly KubeObject[], { target, patch }: Kustomizatio
 }
 
 /**
- * Reads a kustomization or a file. Throws for a file outside of the folder, because `kubectl apply -k` does not read
- * the file.
+ * Reads a kustomization or a file. Throws if the file is outside of the folder, because `kubectl apply -k` refuses such
+ * files.
  */
 function resource(folder: string, path: string): readonly KubeObject[] {
   const whole = join(folder, path);
@@ -130,7 +128,7 @@ function valuesAt(value: unknown, [key, ...rest]: readonly string[]): readonly u
   return typeof value === "object" && value !== null ? valuesAt(new Map(Object.entries(value)).get(key), rest) : [];
 }
 
-/** Changes the value at a path. `*` selects every item of a list. Throws if the path names a missing field. */
+/** Changes the value at a path. `*` selects every item of a list. Throws if a field of the path is missing. */
 function changedAt(value: unknown, [key, ...rest]: readonly string[], change: (old: unknown) => unknown): unknown {
   if (key === undefined) return change(value);
   if (Array.isArray(value))

@@ -1,19 +1,18 @@
-/** Lists what fails without each permission of Lifeboat's accounts. `lifeboat doctor` prints the same text. */
+/** Lists what fails without each permission of Lifeboat's accounts. `lifeboat doctor` prints these texts. */
 
 import { grantsOf } from "../../../infra/cli/doctor/permissions.ts";
 import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 
 export interface Need {
-  /** The path of the manifest in `infra/`. */
+  /** The path of the manifest, relative to `infra/`. */
   readonly file: string;
-  /** The permission in the form of `permissions`: `verb group/resource[/name]`. */
+  /** The permission as `permissions` returns it: `verb group/resource[/name]`. */
   readonly permission: string;
   readonly without: string;
 }
 
 export interface RelaysNeed extends Need {
-  /** The watch that does not start. */
   readonly refused: string;
 }
 
@@ -125,7 +124,7 @@ export const RELAYS_NEEDS: readonly RelaysNeed[] = ofRelay([
 
 const SERVER = "server/kubernetes/component/rbac.yaml";
 
-/** The permissions of the server in the cluster. The server watches the same objects as the relay. */
+/** The permissions that the in-cluster server needs. The server watches the same objects as the relay. */
 // prettier-ignore
 export const SERVERS_NEEDS: readonly Need[] = [
   ...of(SERVER, [

@@ -1,4 +1,4 @@
-/** Prepares the state of a cluster with RollingMaintenances before Lifeboat acts. */
+/** Prepares clusters with RollingMaintenances before Lifeboat acts. */
 import { expect } from "vitest";
 import { rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { core } from "../../../infra/sandbox/index.ts";
@@ -9,7 +9,7 @@ import { ask, type Trial } from "./trial.ts";
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Creates a RollingMaintenance. `status`: the status that Lifeboat has written earlier. */
+/** Creates a RollingMaintenance. `status` is a status that Lifeboat has written earlier. */
 export const rolling = (status?: object) => async (trial: Trial) => {
   const { client } = trial.cluster;
   const metadata = { name: "weekend", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
@@ -20,16 +20,14 @@ export const rolling = (status?: object) => async (trial: Trial) => {
 
 const SECOND_NODE = "node02";
 
-/**
- * Creates a RollingMaintenance of two nodes that keeps pods away from the second node until the turn of that node.
- */
+/** Creates a RollingMaintenance of two nodes, which keeps pods away from the second node until that node is drained. */
 export async function steering({ cluster: { client } }: Trial): Promise<void> {
   await client.create(core.nodes, { metadata: { name: SECOND_NODE } });
   const spec = { nodes: { names: [NODE, SECOND_NODE] }, steering: "AwayFromPending" };
   await client.create(rollingMaintenances, { metadata: { name: "weekend" }, spec });
 }
 
-/** Checks that Lifeboat adds the taint to the existing taints of the node, and removes the taint during a pause. */
+/** Checks that Lifeboat adds its taint to the node's other taints, and removes it during a pause. */
 export async function steered(trial: Trial): Promise<undefined> {
   const { client } = trial.cluster;
   const taints = async () => (await client.get(core.nodes, { name: SECOND_NODE }))?.spec?.taints ?? [];

@@ -1,4 +1,4 @@
-/** The shipped manifests, parsed. */
+/** Reads and parses the shipped manifests. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load, loadAll } from "js-yaml";
@@ -23,7 +23,7 @@ const Manifest = z.looseObject({
 export type Rule = z.infer<typeof Rule>;
 export type Manifest = z.infer<typeof Manifest>;
 
-/** The file of a Secret that is created but never applied, because the API server generates the name. */
+/** The file of a Secret with a generated name. Such a file can only be created, not applied. */
 export const TOKEN = "worker/token.yaml";
 
 export function readYaml(path: string): unknown {
@@ -34,7 +34,7 @@ export function readManifests(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(loadAll(readFileSync(`${folder}${path}`, "utf8")));
 }
 
-/** Returns the files that `kubectl apply -k infra/kubernetes` applies, in the order of the kustomization. */
+/** Returns the files that `kubectl apply -k infra/kubernetes` applies, in the kustomization's order. */
 export function applied(): readonly string[] {
   return z.object({ resources: z.array(z.string()) }).parse(readYaml("kustomization.yaml")).resources;
 }
@@ -44,7 +44,7 @@ export function shipped(): readonly Manifest[] {
 }
 
 /**
- * Returns the roles that a binding in these manifests binds. These roles are Lifeboat's own. Other roles are for
+ * Returns the roles that a binding in the manifests refers to. These roles belong to Lifeboat. Other roles are for
  * people.
  */
 export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
@@ -53,7 +53,7 @@ export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
   return manifests.filter((manifest) => manifest.rules !== undefined && isBound(manifest));
 }
 
-/** Returns a separate rule for every single permission. */
+/** Splits a role into rules that each grant one permission. */
 export function atoms({ rules = [] }: Manifest): readonly Rule[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>
@@ -70,14 +70,11 @@ export function nameOf({ apiGroups, resources, resourceNames = [], verbs }: Rule
   return `${verbs.join()} ${[...apiGroups, ...resources, ...resourceNames].filter(Boolean).join("/")}`;
 }
 
-/**
- * Returns every permission of a manifest as `verb group/resource`, with the name of the object if the rule has a name.
- */
+/** Returns every permission of a manifest as `verb group/resource[/name]`. */
 export function permissions(manifest: Manifest): readonly string[] {
   return atoms(manifest).map(nameOf);
 }
 
-/** Returns the manifest without this permission. */
 export function without(manifest: Manifest, permission: string): Manifest {
   if (manifest.rules === undefined) return manifest;
   return { ...manifest, rules: atoms(manifest).filter((rule) => nameOf(rule) !== permission) };

@@ -1,6 +1,4 @@
-/**
- * Prepares the state of a cluster before Lifeboat acts, and makes other clients' changes while Lifeboat acts.
- */
+/** Prepares the state of a cluster before Lifeboat acts, and makes changes of other clients while Lifeboat acts. */
 import { tidyRolling } from "./rolling-situations.ts";
 import { core, kubevirt } from "../../../infra/sandbox/index.ts";
 import { createBareNode } from "../installed/bare-node.ts";
@@ -17,7 +15,7 @@ export const created =
     cluster.createVm({ name: VMI.name, strategy, status });
 export const createdVm = created("LiveMigrate");
 
-/** Creates a marked VM, and a pod with a volume of a second VM whose VMI is gone. */
+/** Creates a VM with an evacuationNodeName, and a hotplug pod of a second VM that has no VMI. */
 export async function storing(trial: Trial): Promise<void> {
   await created("LiveMigrate", { evacuationNodeName: NODE.name })(trial);
   await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
@@ -35,7 +33,7 @@ export async function storing(trial: Trial): Promise<void> {
   });
 }
 
-/** Creates an Evacuation that Lifeboat has not handled yet. The Evacuation has the name of its VM. */
+/** Creates an Evacuation with the name of its VM, which Lifeboat has not handled yet. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };
   const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
@@ -51,20 +49,18 @@ export async function moved(trial: Trial, name = VMI.name): Promise<void> {
   await createdEvacuation(trial, name, { pod: { uid: "left" } }, status);
 }
 
-/** Creates the Evacuation of a pod that is gone. */
 export async function history(trial: Trial): Promise<void> {
   const status = { phase: "Moved", sourceNode: "node09", podUID: "left", completionTime: LONG_AGO };
   await createdEvacuation(trial, VMI.name, { pod: { uid: "left" } }, status);
 }
 
-/** Creates a migration as KubeVirt's evacuation controller does. */
 export async function createdMigration({ cluster }: Trial): Promise<void> {
   const annotations = { "kubevirt.io/evacuationMigration": NODE.name };
   const metadata = { ...PENDING, annotations, labels: { "kubevirt.io/vmi-name": VMI.name } };
   await cluster.client.create(kubevirt.migrations, { metadata, spec: { vmiName: VMI.name } });
 }
 
-/** Creates an Evacuation with a failed migration, a delayed migration, and a person's retry. */
+/** Creates an Evacuation with a failed migration, a delay, and a retry by a person. */
 export async function delayedAndRetried(trial: Trial): Promise<void> {
   const { client } = trial.cluster;
   const metadata = { ...PENDING, name: "failed", annotations: { "kubevirt.io/evacuationMigration": NODE.name } };
@@ -82,7 +78,7 @@ export async function delayedAndRetried(trial: Trial): Promise<void> {
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Creates an old Evacuation, as if Lifeboat had been down. Marks the VM unless the cause is the drain taint. */
+/** Creates an old Evacuation, as if Lifeboat had been down. Sets evacuationNodeName unless the cause is KubeVirt's drain taint. */
 export async function evacuating(trial: Trial, cause: string, more: object = {}, status: object = {}): Promise<void> {
   await createdVm(trial);
   const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
@@ -94,7 +90,7 @@ export async function tainted({ cluster }: Trial, key: string, effect: string): 
   await cluster.client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: [{ key, effect }] } } });
 }
 
-/** A time in the far future, which no controller resets. Lifeboat treats a future time as the current time. */
+/** A time in the far future, because controllers reset old conditions. Lifeboat treats a future time as the current time. */
 const LATE = "2099-01-01T00:00:00Z";
 
 async function disrupted({ cluster }: Trial, status: "True" | "False", reason: string): Promise<void> {
@@ -103,7 +99,7 @@ async function disrupted({ cluster }: Trial, status: "True" | "False", reason: s
   await cluster.client.patch(core.pods, POD, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Creates a disruption by a taint. The deadline has passed long ago, but the pod still exists. */
+/** Creates a disruption by a taint. The deadline passed long ago, but the pod still exists. */
 export async function overdue(trial: Trial): Promise<void> {
   await evacuating(trial, "NoExecuteTaint", { deadline: LONG_AGO });
   await disrupted(trial, "False", "DeletionByTaintManager");
@@ -115,7 +111,7 @@ async function withConditions({ cluster }: Trial, name: string, types: readonly 
   await cluster.client.patch(core.nodes, { name }, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Creates a node under memory pressure, and another node with room. */
+/** Creates a node under memory pressure, and another node with free memory. */
 export async function underPressure(trial: Trial): Promise<void> {
   const { cluster } = trial;
   await createdVm(trial);
@@ -125,7 +121,7 @@ export async function underPressure(trial: Trial): Promise<void> {
   await withConditions(trial, "node02", ["Ready"]);
 }
 
-/** Creates a node under memory pressure, a guest that may take long to shut down, and a KubeVirt with plugins. */
+/** Creates a node under memory pressure, a VM with a long grace period, and a KubeVirt that supports plugins. */
 export async function shieldable(trial: Trial): Promise<void> {
   const { cluster } = trial;
   await underPressure(trial);
@@ -134,7 +130,7 @@ export async function shieldable(trial: Trial): Promise<void> {
   await cluster.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
 }
 
-/** Installs KubeVirt's webhook for evictions. The webhook needs no server, because no eviction happens. */
+/** Installs KubeVirt's webhook for evictions. The webhook needs no server, because no pod is evicted. */
 export async function covered(trial: Trial): Promise<void> {
   await createdVm(trial);
   const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }];
@@ -149,7 +145,7 @@ export async function covered(trial: Trial): Promise<void> {
   await trial.cluster.client.create(webhookConfigurations, { metadata: KUBEVIRT_WEBHOOKS, webhooks: [webhook] });
 }
 
-/** Lets another process of Lifeboat start the same evacuation a moment earlier. */
+/** Creates the same Evacuation as another process of Lifeboat, just before Lifeboat creates it. */
 export async function startedMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
   if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
   const path = request.slice("POST ".length);
@@ -164,10 +160,10 @@ const webhookConfigurations: core.Resource<core.KubeObject & { readonly webhooks
 };
 const KUBEVIRT_WEBHOOKS = { name: "virt-api-validator" };
 
-/** The shipped policy checks the name of this account. The group `system:masters` gives the permissions. */
+/** The name of the account that the shipped policy checks. The group `system:masters` grants the permissions. */
 const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
-/** Creates a NodeEvacuation as a person does. `status`: a status that Lifeboat has written. */
+/** Creates a NodeEvacuation as a person does. `status` is a status that Lifeboat has written earlier. */
 async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: object): Promise<string> {
   const { client } = cluster;
   const metadata = { name: "kernel", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
@@ -177,7 +173,6 @@ async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: 
   return uid;
 }
 
-/** Creates a VM, and a NodeEvacuation of the VM's node. */
 export async function maintained(trial: Trial): Promise<string> {
   await createdVm(trial);
   await trial.cluster.patchVmi(VMI.name, { metadata: { labels: { "kubevirt.io/nodeName": NODE.name } } });
@@ -187,7 +182,7 @@ export async function maintained(trial: Trial): Promise<string> {
 const CORDONED = { type: "merge", body: { spec: { unschedulable: true } } } as const;
 const UNDER_WAY = { phase: "Evacuating", startTime: LONG_AGO };
 
-/** Creates a NodeEvacuation whose VM has been unable to migrate for a long time. Another node has room. */
+/** Creates a NodeEvacuation. Its VM has not been able to migrate for a long time. Another node has free capacity. */
 export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Trial) => {
   const { client } = trial.cluster;
   await trial.cluster.createVm({ name: VMI.name, strategy: "LiveMigrate", migratable: false });
@@ -202,14 +197,14 @@ export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Tri
   await client.patch(core.nodes, NODE, CORDONED);
 };
 
-/** Creates a NodeEvacuation whose VM has moved. Nothing else is on the node. */
+/** Creates a NodeEvacuation whose VM has moved. The node is empty. */
 export async function vacated(trial: Trial): Promise<void> {
   const outcomes = [{ ...VMI, uid: "moved", outcome: "Moved", time: LONG_AGO }];
   await createdNodeEvacuation(trial, {}, { ...UNDER_WAY, outcomes });
   await trial.cluster.client.patch(core.nodes, NODE, CORDONED);
 }
 
-/** Creates an ended NodeEvacuation. The node is schedulable again, and a VM was stopped for the maintenance. */
+/** Creates a finished NodeEvacuation. The node is schedulable, and a VM was stopped for the maintenance. */
 export async function maintainedBefore(trial: Trial): Promise<void> {
   const { client } = trial.cluster;
   const spec = { runStrategy: "Halted", template: { spec: { domain: { devices: {} } } } };
@@ -220,7 +215,6 @@ export async function maintainedBefore(trial: Trial): Promise<void> {
   await createdEvacuation(trial, VMI.name, part, { phase: "Stopped", sourceNode: NODE.name });
 }
 
-/** Deletes the objects that a situation has created. */
 export async function tidy(cluster: SandboxCluster): Promise<void> {
   const { client } = cluster;
   for (const pod of [POD, SECOND_POD]) await client.delete(core.pods, pod, { gracePeriodSeconds: 0 });

@@ -1,4 +1,4 @@
-/** An action of Lifeboat in a cluster. The action needs permissions. */
+/** Defines an action of Lifeboat in a cluster that needs permissions. */
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import { type Answer, asOperator, asWebhook, type App } from "../app.ts";
@@ -18,10 +18,9 @@ export const evacuations: Resource<Evacuation> = {
 
 export const VMI = { namespace: NAMESPACE, name: "web" };
 export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
-/** A second VM, for an action that Lifeboat does twice. */
+/** A second VM, for an action on two VMs. */
 export const SECOND = { namespace: NAMESPACE, name: "db" };
 export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde" };
-/** A migration that Lifeboat has not created. */
 export const PENDING = { namespace: NAMESPACE, name: "pending" };
 export const NODE = { name: "node01" };
 
@@ -33,13 +32,12 @@ export interface Trial {
 export interface Steps {
   readonly configuration?: Readonly<Record<string, unknown>>;
   readonly given?: (trial: Trial) => Promise<unknown>;
-  /** Performs the action. Resolves to Lifeboat's answer, or to undefined if the action is not a request. */
+  /** Performs the action. Resolves to Lifeboat's answer, or to undefined if the action sends no request. */
   readonly done: (trial: Trial) => Promise<Answer | undefined>;
-  /** Acts as other clients in the cluster before a request of Lifeboat is sent. */
+  /** Makes changes of other clients before Lifeboat sends a request. */
   readonly meanwhile?: (trial: Trial, request: string, body: unknown) => Promise<void>;
 }
 
-/** Reads the page as a visitor who has signed in to it. */
 export async function visit({ cluster, app }: Trial, path: string): Promise<Answer> {
   const until = Math.floor(app.now().getTime() / 1000) + 60;
   const grant = { cluster: "prod", name: "jane", until };

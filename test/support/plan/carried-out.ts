@@ -1,7 +1,7 @@
 /**
- * Carries out the maintenance of a fleet node by node, as Lifeboat, KubeVirt and the sandbox's scheduler would. Uses no
- * code of the product. VMs that can migrate leave first, and other pods leave next. Evictions then end the remaining
- * guests, if no VM stays.
+ * Simulates the maintenance of a fleet node by node, without code of the product. On each node, VMs that can migrate
+ * move first, and other pods are evicted next. If every VM can leave the node, evictions shut down the remaining
+ * guests.
  */
 import {
   isTrue,
@@ -14,26 +14,24 @@ import {
 } from "../../../infra/sandbox/index.ts";
 import { bound, type Fleet, placeOf, podOf } from "./fleet.ts";
 
-/** `Moves`: the VM migrated. `ShutsDown`: the eviction ended the guest. `Stays`: the VM is still on the node. */
+/** `Moves`: the VM has migrated. `ShutsDown`: an eviction has shut down the guest. `Stays`: the VM is still on the node. */
 export type Fate = "Moves" | "ShutsDown" | "Stays";
 
 export interface Step {
   readonly node: string;
-  /** The fates by the names of the VMs that were on the node. */
+  /** The fate of each VM that was on the node, keyed by name. */
   readonly fates: ReadonlyMap<string, Fate>;
-  /** The number of other pods that were evicted. */
   readonly evicted: number;
 }
 
 interface World extends Fleet {
   readonly lots: Lots;
-  /** Pods for which no node has had room yet. */
   readonly pending: readonly Pod[];
 }
 
 /**
- * Maintains the nodes in this order. The scheduler chooses at random between equal nodes. A finished node is
- * schedulable again before the next node is cordoned.
+ * Maintains the nodes in this order. The scheduler chooses randomly between equal nodes. Each node is uncordoned before
+ * the next node is cordoned.
  */
 export function carryOut(fleet: Fleet, order: readonly string[], lots: Lots): readonly Step[] {
   let world: World = { ...fleet, lots, pending: [] };
@@ -68,7 +66,7 @@ function drained(node: string, before: World): { readonly next: World; readonly 
   return { next: withPlaced(world), fates };
 }
 
-/** Sorts smaller VMs first, as POLICY.md specifies for VMs of the same priority. */
+/** Sorts VMs by size, smallest first. POLICY.md specifies this order for VMs of the same priority. */
 function inOrder(vmis: readonly Vmi[]): readonly Vmi[] {
   return vmis.toSorted((a, b) => sizeOf(a) - sizeOf(b) || byName(a, b));
 }
@@ -77,7 +75,6 @@ function sizeOf({ spec }: Vmi): number {
   return Number.parseInt(spec.domain.memory?.guest ?? "0", 10);
 }
 
-/** Compares names only, because all objects are in one namespace. */
 function byName({ metadata: a }: Vmi | Pod, { metadata: b }: Vmi | Pod): number {
   return a.name < b.name ? -1 : 1;
 }
@@ -89,7 +86,7 @@ function wayOf(vmi: Vmi): Fate {
   return evictionStrategy === "LiveMigrateIfPossible" ? "ShutsDown" : "Stays";
 }
 
-/** Migrates the VM. Returns undefined if no node has room for the target pod. */
+/** Migrates the VM. Returns undefined if the target pod fits on no node. */
 function migrated(vmi: Vmi, world: World): World | undefined {
   const own = podIn(vmi, world);
   const pod = targetOf(vmi, own, world);
@@ -98,7 +95,7 @@ function migrated(vmi: Vmi, world: World): World | undefined {
   return arrived(bound(pod, node), vmi, { ...world, pods: world.pods.filter((one) => one !== own) });
 }
 
-/** Ends the guest. The VM starts again in a new pod, which waits for a node. */
+/** Stops the guest. The VM restarts in a new pod, which waits for a node. */
 function ended(vmi: Vmi, world: World): World {
   const own = podIn(vmi, world);
   const pods = world.pods.filter((one) => one !== own);
@@ -106,7 +103,7 @@ function ended(vmi: Vmi, world: World): World {
   return { ...world, pods, vmis, pending: [...world.pending, podOf(launcherPod(vmi), nextName(vmi, own))] };
 }
 
-/** Evicts the pods of Deployments. The Deployments create new pods in the order of a list. */
+/** Evicts the pods of Deployments. The Deployments create new pods in a fixed order. */
 function evicted(node: string, world: World): World {
   const leave = world.pods.filter((pod) => pod.spec?.nodeName === node && vmiOf(pod, world) === undefined);
   const remade = leave.toSorted(byName).map((pod) => podOf(withoutNode(pod), pod.metadata.name));
@@ -118,7 +115,6 @@ function withoutNode({ spec, ...pod }: Pod): Pod {
   return { ...pod, spec: rest };
 }
 
-/** Binds each pending pod for which a node has room. */
 function withPlaced(before: World): World {
   return before.pending.reduce<World>(
     (world, pod) => {

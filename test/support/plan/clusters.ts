@@ -1,4 +1,4 @@
-/** Builds a cluster for a plan: `cluster({ node01: [vm("web")], node02: [] })`. */
+/** Creates a cluster for a plan: `cluster({ node01: [vm("web")], node02: [] })`. */
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { PlanFacts, PlanOptions, PlanPod, PlanVmi } from "../../../shared/plan/facts.ts";
 import { NOW, settings } from "../fixtures.ts";
@@ -6,7 +6,6 @@ import { GIB, launcher, node, plainPod, vmiOf } from "../preflight/fixtures.ts";
 
 export { GIB, node } from "../preflight/fixtures.ts";
 
-/** A VM or a pod that runs on a node. */
 export interface Resident {
   readonly pod: PlanPod;
   readonly vmi?: PlanVmi;
@@ -15,7 +14,7 @@ export interface Resident {
 const CREATED = NOW.getTime() - 86_400_000;
 export const IMAGE = "virt-launcher:v1.9.0";
 
-/** Returns a VM of `gib` GiB with its launcher pod. */
+/** Returns a VM with `gib` GiB of memory, and its launcher pod. */
 export function vm(name: string, gib = 2, tweak: { pod?: Partial<PlanPod>; vmi?: Partial<PlanVmi> } = {}): Resident {
   const memory = gib * GIB;
   const asks = { ...PLAIN, cpuModel: "host-model", vcpus: 1, guestMemory: memory };
@@ -31,12 +30,11 @@ export function vm(name: string, gib = 2, tweak: { pod?: Partial<PlanPod>; vmi?:
   };
 }
 
-/** Returns an ordinary pod of a ReplicaSet. */
 export function ordinary(name: string, gib = 1, tweak: Partial<PlanPod> = {}): Resident {
   return { pod: { ...plainPod(name, { requests: { cpu: 100, memory: gib * GIB } }), createdAt: CREATED, ...tweak } };
 }
 
-/** Returns a cluster. Each node has 8 CPUs of the same model and 16 GiB. */
+/** Returns a cluster. Each node has 8 CPUs of the same model and 16 GiB of memory. */
 export function cluster(
   residents: Readonly<Record<string, readonly Resident[]>>,
   tweak: Partial<PlanFacts> = {},

@@ -1,4 +1,4 @@
-/** Random fleets: nodes, VMs with their launcher pods, and pods of Deployments, placed by the sandbox's scheduler. */
+/** Generates fleets of nodes, VMs with launcher pods, and pods of Deployments. The sandbox's scheduler places the pods. */
 import * as fc from "fast-check";
 import {
   bestOf,
@@ -47,16 +47,15 @@ type NodeShape = typeof nodeShape extends fc.Arbitrary<infer T> ? T : never;
 type VmShape = typeof vmShape extends fc.Arbitrary<infer T> ? T : never;
 
 const shape = fc.record({
-  /** A factor for the memory of the VMs. With a large factor the fleet is nearly full. */
+  /** The factor for the memory of VMs. With a large factor, the fleet is nearly full. */
   scale: fc.constantFrom(1, 1, 1.25, 1.5, 2),
-  /** Whether some VMs cannot migrate. */
   hasPinned: fc.boolean(),
   nodes: fc.array(nodeShape, { minLength: 20, maxLength: 20 }),
   vms: fc.array(vmShape, { minLength: 300, maxLength: 300 }),
   others: fc.array(fc.constantFrom("1Gi", "2Gi", "4Gi"), { minLength: 60, maxLength: 60 }),
 });
 
-/** Returns a fleet of 20 nodes and 300 VMs. The same seed gives the same fleet. */
+/** Returns a fleet of 20 nodes and 300 VMs, which depends only on the seed. */
 export function fleetFor(seed: number): Fleet {
   const [drawn] = fc.sample(shape, { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("nothing was drawn");
@@ -88,7 +87,7 @@ interface Placed extends Pick<Fleet, "nodes" | "pods"> {
   readonly lots: Lots;
 }
 
-/** Returns the node to which the sandbox's scheduler would bind the pod. */
+/** Returns the name of the node to which the sandbox's scheduler binds the pod. */
 export function placeOf(pod: Pod, { nodes, pods, lots }: Placed): string | undefined {
   const on = Map.groupBy(pods, (one) => one.spec?.nodeName ?? "");
   const everywhere = nodes.flatMap((node) => (on.get(node.metadata.name) ?? []).map((other) => ({ pod: other, node })));
@@ -229,7 +228,7 @@ function running(vmi: Vmi, nodeName: string): Vmi {
   };
 }
 
-/** Returns the objects as JSON, by resource, for a fake API. */
+/** Returns the objects for a fake API, as JSON keyed by resource. */
 export function objectsOf({ nodes, vmis, pods }: Fleet) {
   return {
     nodes: nodes.map((one) => asJson(one)),

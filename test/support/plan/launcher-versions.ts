@@ -1,4 +1,4 @@
-/** A cluster with VMs on two launcher versions, and migrations between them: `fleet([moved])`. */
+/** Creates a cluster with VMs on two launcher versions, and migrations between the versions: `fleet([moved])`. */
 import { evidenceOf } from "../../../shared/plan/evidence.ts";
 import type { PlanFacts, PlanMigration, PlanPod } from "../../../shared/plan/facts.ts";
 import { migration, NOW } from "../fixtures.ts";
@@ -7,7 +7,6 @@ import { cluster, type Resident, vm } from "./clusters.ts";
 export const OLD = "virt-launcher:v1.8.0";
 export const at = (minutes: number) => NOW.getTime() - minutes * 60_000;
 
-/** Returns a VM whose launcher pod has the old version. */
 export const old = (name: string, tweak: Parameters<typeof vm>[2] = {}): Resident =>
   vm(name, 2, { ...tweak, pod: { image: OLD, createdAt: at(9000), ...tweak.pod } });
 
@@ -19,7 +18,7 @@ export const attempt = (name: string, minutesAgo: number, tweak: Partial<PlanMig
   ...tweak,
 });
 
-/** Returns the pod that the VM had before its last migration. */
+/** Returns the pod in which the VM ran before its last migration. */
 export const source = (name: string): PlanPod => ({
   ...old(name).pod,
   name: `source-${name}`,
@@ -32,7 +31,7 @@ export const moved = attempt("moved", 60, { sourcePod: "source-moved", targetPod
 export const failed = (name: string, minutesAgo: number) =>
   attempt(name, minutesAgo, { phase: "Failed", failureReason: "guest CPU doesn't match specification" });
 
-/** Returns a cluster with a VM that has migrated from the old launcher version, and two VMs that have not migrated. */
+/** Returns a cluster with one VM that has migrated from the old launcher version, and two VMs that have not migrated. */
 export function fleet(migrations: readonly PlanMigration[], more: readonly Resident[] = []): PlanFacts {
   const f = cluster({ node01: [old("a"), old("b"), ...more], node02: [vm("moved")], node03: [] }, { migrations });
   return { ...f, pods: [...f.pods, source("moved")] };

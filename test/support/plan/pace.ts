@@ -1,21 +1,18 @@
-/**
- * Generates durations for a random cluster: of earlier migrations, of migrations during the maintenance, and of the
- * rest of a node's drain.
- */
+/** Generates durations of migrations and drains in a random cluster. */
 import { type Lots, seededLots } from "../../../infra/sandbox/index.ts";
 import { asJson } from "../json.ts";
 import type { Step } from "./carried-out.ts";
 import { type Fleet, NAMESPACE } from "./fleet.ts";
 
 export interface Pace {
-  /** Returns the seconds of a migration of a VM of `gib` GiB. Each call returns another number. */
+  /** Returns the duration in seconds of a migration of a VM with `gib` GiB. Each call returns another duration. */
   readonly migration: (gib: number) => number;
   readonly between: (least: number, most: number) => number;
 }
 
 /**
- * Returns a pace. The same seed gives the same pace. The cluster's network is slow or fast, and each migration differs
- * by up to a third.
+ * Returns a pace that depends only on the seed. The network is slow or fast, and the durations of migrations differ by
+ * up to a third.
  */
 export function paceFor(seed: number): Pace {
   const draw: Lots = seededLots(seed * 7919);
@@ -27,7 +24,6 @@ export function paceFor(seed: number): Pace {
 const EARLIER = 60;
 const BEGAN = Date.parse("2026-01-02T00:00:00Z");
 
-/** Returns finished migrations of some VMs, as JSON. */
 export function historyOf({ vmis }: Fleet, pace: Pace) {
   const step = Math.max(1, Math.floor(vmis.length / EARLIER));
   return vmis
@@ -61,13 +57,10 @@ function gibOf({ spec }: Fleet["vmis"][number]): number {
 }
 
 const AT_ONCE = 2;
-/** Lifeboat looks at a VM twice, a minute apart, before it ends a guest. */
+/** Lifeboat checks a VM twice, a minute apart, before it shuts down the guest. In seconds. */
 const WAIT = 60;
 
-/**
- * Returns the seconds until the last node is done. KubeVirt moves two VMs of a node at a time, and starts the next
- * migration when a migration ends.
- */
+/** Returns the seconds until the last node is done. KubeVirt migrates two VMs of a node at a time. */
 export function secondsFor(steps: readonly Step[], { vmis }: Fleet, { migration, between }: Pace): number {
   const sizes = new Map(vmis.map((vmi) => [vmi.metadata.name, gibOf(vmi)]));
   return steps.reduce((sum, { fates, evicted }) => {

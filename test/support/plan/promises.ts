@@ -1,4 +1,4 @@
-/** Compares a plan with the actual fates of the VMs. The outcome of a VM is the worst fate on any node. */
+/** Compares a plan with the actual fates of the VMs. A VM's outcome is its worst fate on any node. */
 import type { PodVerdict } from "../../../shared/preflight/facts.ts";
 import type { NodePlan } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/read.ts";
@@ -10,7 +10,6 @@ import { isObject, type Json } from "../json.ts";
 import type { Fate, Step } from "./carried-out.ts";
 import { options } from "./clusters.ts";
 
-/** Plans as `lifeboat plan` does. */
 export async function planFor(
   objects: Readonly<Record<string, readonly Json[]>>,
   nodes: readonly string[],
@@ -24,13 +23,13 @@ export async function planFor(
 
 export interface Compared {
   readonly vms: number;
-  /** The number of VMs with the outcome that the plan gives. */
+  /** The number of VMs whose outcome the plan predicts correctly. */
   readonly right: number;
-  /** The number of VMs whose outcome on some node the plan does not know. */
+  /** The number of VMs for which the plan predicts no outcome on some node. */
   readonly unknown: number;
-  /** Descriptions of the VMs with another outcome than the plan gives. */
+  /** Descriptions of the VMs whose outcome the plan predicts wrongly. */
   readonly wrong: readonly string[];
-  /** Nodes on which a VM stayed, although the plan promised that every VM leaves. */
+  /** Nodes where a VM stayed, although the plan predicted that every VM leaves. */
   readonly brokenPromises: readonly string[];
   readonly verdicts: readonly string[];
 }
@@ -73,7 +72,7 @@ function fatesIn({ pods, unsure }: NodePlan): ReadonlyMap<string, Said> {
   );
 }
 
-/** Returns the fate that the plan gives. No guest is shut down on a node that keeps a VM. */
+/** Returns the fate that the plan predicts. Lifeboat shuts down no guest on a node where another VM stays. */
 function fateOf(pod: PodVerdict, isKept: boolean): Fate {
   if (stays(pod) || pod.reason === HELD_BACK) return "Stays";
   if (pod.outcome !== "ShutsDown") return "Moves";

@@ -1,4 +1,4 @@
-/** Builds the facts about a node that will be drained: `facts({ pods: [launcher("web")] })`. */
+/** Creates the facts about a node before its drain: `facts({ pods: [launcher("web")] })`. */
 import type { BudgetFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { NeighbourPod, PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
 import type { FitNode } from "../../../shared/preflight/fit.ts";
@@ -6,7 +6,7 @@ import { budget, node as plainNode, NODE, NOW, owner, pod, settings, vmi } from 
 
 export const GIB = 1024 ** 3;
 
-/** Returns a node with 8 CPUs, 16 GiB and room for 110 pods. */
+/** Returns a node with 8 CPUs and 16 GiB of memory that can run 110 pods. */
 export function node(name: string, { allocatable, ...tweak }: Partial<FitNode> = {}): FitNode {
   const labels = { "kubernetes.io/hostname": name };
   const all = { cpu: 8000, memory: 16 * GIB, pods: 110, ...allocatable };
@@ -23,7 +23,7 @@ const ASKED = {
   unchecked: [],
 } as const;
 
-/** Returns the launcher pod of VM `name` on node01 with 1 CPU and 2 GiB. */
+/** Returns the launcher pod of the VM `name` on node01. It requests 1 CPU and 2 GiB. */
 export function launcher(name: string, tweak: Partial<PreflightPod> = {}): PreflightPod {
   const uid = `pod-${name}`;
   return {
@@ -44,26 +44,24 @@ export function vmiOf(name: string, tweak: Partial<VmiFacts> = {}): VmiFacts {
   return vmi({ name, uid: `vmi-${name}`, activePods: { [`pod-${name}`]: NODE }, guestMemory: 2 * GIB, ...tweak });
 }
 
-/** Returns an ordinary pod of a ReplicaSet. */
 export function plainPod(name: string, tweak: Partial<PreflightPod> = {}): PreflightPod {
   const owners = [owner({ kind: "ReplicaSet", name: "rs", uid: "rs" })];
   const own = { name, uid: name, labels: { app: name }, annotations: {}, owners, localStorage: false };
   return { ...launcher(name), ...own, ...tweak };
 }
 
-/** Returns a pod on another node. */
 export function neighbour(name: string, nodeName: string, tweak: Partial<NeighbourPod> = {}): NeighbourPod {
   const { namespace, uid, phase, deleting, labels, requests, antiAffinity } = plainPod(name);
   return { namespace, name, uid, nodeName, phase, deleting, labels, requests, antiAffinity, ...tweak };
 }
 
-/** Returns another party's budget, which allows no disruption. */
+/** Returns a PodDisruptionBudget of another owner, which allows no disruption. */
 export function foreignBudget(name: string, app: string, tweak: Parameters<typeof budget>[0] = {}): BudgetFacts {
   const selector = { matchLabels: { app }, matchExpressions: [] };
   return budget({ name, uid: name, managedByUs: false, owners: [], selector, ...tweak });
 }
 
-/** Returns facts with the VM web on node01, and with room for the VM on node02. */
+/** Returns facts about the VM web on node01, which fits on node02. */
 export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
   return {
     settings: settings(),

@@ -1,4 +1,4 @@
-/** A node under pressure with VMs, and a node with room. */
+/** Creates a node under pressure with VMs, and a node with free memory. */
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import type { FitNode, FitPod } from "../../../shared/preflight/fit.ts";
@@ -15,7 +15,7 @@ import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtur
 export const GIB = 2 ** 30;
 
 export const PRESSURED = node({ pressures: ["MemoryPressure"] });
-/** Returns a node with this free memory. */
+/** Returns a node with `memory` bytes of free memory. */
 export function candidateNode(name: string, memory: number, tweak: Partial<FitNode> = {}): CandidateNode {
   const allocatable = { memory, pods: 110 };
   return { node: { ...node({ name }), labels: {}, allocatable, ...tweak }, room: new Map(Object.entries(allocatable)) };
@@ -23,12 +23,10 @@ export function candidateNode(name: string, memory: number, tweak: Partial<FitNo
 
 export const ROOM = candidateNode("node02", 8 * GIB);
 
-/** Returns a pod that requests only memory from a node. */
 export function asking(memory: number): FitPod & Pick<LauncherPod, "antiAffinity"> {
   return { requests: { memory }, placement: { nodeSelector: {} }, antiAffinity: [] };
 }
 
-/** Returns settings with the feature gate enabled. */
 export function relieving(tweak: Parameters<typeof settings>[0] = {}): Settings {
   return settings({ featureGates: ["NodePressureEvictionLiveMigration"], ...tweak });
 }
@@ -39,7 +37,7 @@ interface Sizes {
   readonly guest?: number;
 }
 
-/** Returns a VM of that name on the node under pressure, with a memory request of 1 GiB. */
+/** Returns a VM with this name on the node under pressure. It requests 1 GiB of memory. */
 export function vmOnNode(
   name: string,
   { priority = 0, request = 1, guest = 1 }: Sizes = {},
@@ -53,7 +51,7 @@ export function vmOnNode(
   };
 }
 
-/** Returns an Evacuation of the VM of that name, from the node under pressure. */
+/** Returns an Evacuation of the VM with this name from the node under pressure. */
 export function evacuationOf(
   name: string,
   { spec, status, ...tweak }: Parameters<typeof evacuation>[0] = {},

@@ -1,4 +1,4 @@
-/** Runs the server and the relay from their image: bundled, without packages, by plain Node. */
+/** Runs the server and the relay from their bundled image in plain Node, without installed packages. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 export interface Image {
   readonly folder: string;
-  /** The arguments of Node for the server, from CMD in the image. */
+  /** The Node arguments for the server, from CMD in the image. */
   readonly command: readonly string[];
   remove(): Promise<void>;
 }
@@ -34,16 +34,14 @@ const Line = z.record(z.string(), z.unknown());
 
 export interface RelayProcess {
   readonly child: ChildProcess;
-  /** The lines of the relay's log. */
   readonly lines: readonly Readonly<Record<string, unknown>>[];
   readonly output: () => string;
-  /** Waits until the relay listens, and returns the port of the probes. */
+  /** Waits until the relay listens. Returns the port of the probes. */
   port(): Promise<number>;
   signal(name: "SIGTERM"): void;
   readonly exited: Promise<number>;
 }
 
-/** Returns the arguments in the relay's Deployment. */
 export function relayArguments(): readonly string[] {
   const text = readFileSync(`${root}infra/relay/kubernetes/deployment.yaml`, "utf8");
   const [, words = ""] = /^ +args: \[(.*)\]$/m.exec(text) ?? [];

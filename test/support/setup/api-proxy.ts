@@ -1,20 +1,18 @@
-/** A proxy in front of an API server. The proxy records requests and can cut connections. */
+/** A proxy before an API server that records requests and can cut connections. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request } from "node:https";
 
 export interface ProxiedRequest {
-  /** The path with the query. */
   readonly path: string;
-  /** The number of requests that were answered before this request came. */
+  /** The number of requests that were answered before this request arrived. */
   readonly after: number;
 }
 
 export interface ApiProxy {
-  /** The URL for `CLUSTERS`. */
   readonly url: string;
   readonly requests: readonly ProxiedRequest[];
-  /** Whether the proxy closes connections without an answer. */
+  /** True if the proxy closes connections without an answer. */
   cut: boolean;
   stop(): Promise<void>;
 }

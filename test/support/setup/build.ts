@@ -1,4 +1,4 @@
-/** Bundles the Worker and the image as for a deployment, before the tests that run them. */
+/** Bundles the Worker and the image before the tests that run them. */
 import { buildImage } from "../../../infra/tools/build-image.ts";
 import { buildWorker } from "../../../infra/tools/build-worker.ts";
 

@@ -1,8 +1,8 @@
-/** Keeps the logs of a real control plane after a failed test, and prints the folder of the logs. */
+/** Saves the logs of a real control plane after a failed test, and prints the path of the logs. */
 import { TestRunner } from "vitest";
 import { isReal, type Sandbox } from "../../../infra/sandbox/index.ts";
 
-/** Keeps the logs. Call this function before the sandbox stops. */
+/** Saves the logs if the test failed. Call this function before the sandbox stops. */
 export async function keepLogsOfFailure(sandbox: Sandbox): Promise<void> {
   const test = TestRunner.getCurrentTest();
   if (test?.result?.state !== "fail" || !isReal(sandbox)) return;

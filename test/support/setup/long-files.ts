@@ -1,13 +1,13 @@
-/** Fails a whole run if one file takes too large a share of the time. At the end, a run waits for the longest file. */
+/** Fails a whole test run if one test file takes too long. At the end, the run waits for the longest file. */
 import type { Reporter, TestModule } from "vitest/node";
 
 /**
- * The largest share that a file may take. A limit in seconds would fail by chance on a slow machine. The longest files
- * take half of this share.
+ * The maximum share of the total time that one file may take. A limit in seconds would fail randomly on a slow machine.
+ * The longest files take half of this share.
  */
 const SHARE = 1 / 12;
 
-/** The minimum number of files of a whole run. A run of only some folders has fewer files. */
+/** The minimum number of files in a whole run. */
 const WHOLE = 150;
 
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its path.

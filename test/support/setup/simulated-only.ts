@@ -1,6 +1,6 @@
 /**
- * Tags of tests that a real control plane cannot pass, each with the reason. Runs with a real control plane skip these
- * tests.
+ * Defines tags for tests that a real control plane cannot pass, with the reasons. Runs with a real control plane skip
+ * these tests.
  */
 import type { Reporter, TestModule } from "vitest/node";
 import { IS_REAL } from "../../../infra/lab/stage/control-plane.ts";
@@ -21,14 +21,14 @@ export const SIMULATED_ONLY = Object.entries(REASONS).map(([name, description]) 
   skip: IS_REAL,
 }));
 
-/** The tag of long tests. With the simulated control plane, these tests run only at night, with LIFEBOAT_NIGHTLY. */
+/** The tag of long tests. With the simulated control plane, they run only if LIFEBOAT_NIGHTLY is set. */
 export const NIGHTLY = {
   name: "nightly",
   description: "minutes of many VMs",
   skip: !IS_REAL && !process.env["LIFEBOAT_NIGHTLY"],
 };
 
-/** The factor for timeouts. With a real control plane a start takes seconds instead of milliseconds. */
+/** The factor for timeouts. A real control plane starts more slowly than a simulated control plane. */
 export const PATIENCE = IS_REAL ? 4 : 1;
 
 export class LeftOut implements Reporter {

@@ -1,10 +1,9 @@
-/** Objects in every phase of version 0.3, as that version wrote them, and their phases under this version. */
+/** Lists objects in every phase of version 0.3, and the phases that this version gives them. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { wholeSeconds } from "../../../shared/settings/time.ts";
 import { Manifest } from "../../../infra/cli/install/manifests.ts";
 
-/** Returns the CRDs of version 0.3. */
 export function kindsOf03(): readonly Manifest[] {
   return ["evacuations", "nodeevacuations", "lifeboatconfigurations"].map((name) => Manifest.parse(load(textOf(name))));
 }
@@ -13,23 +12,23 @@ function textOf(name: string): string {
   return readFileSync(new URL(`0.3/${name}.yaml`, import.meta.url), "utf8");
 }
 
-/** A time in the recent past. Lifeboat would delete objects that ended long ago. */
+/** A recent time, because Lifeboat deletes objects that finished long ago. */
 export const BEFORE = wholeSeconds(new Date(Date.now() - 600_000));
 const condition = (type: string, status: "True" | "False", reason: string) => {
   return { type, status, reason, message: "", lastTransitionTime: BEFORE };
 };
 const MARKED = [condition("Marked", "True", "Marked")];
 
-/** A VM on a separate node, and the VM's Evacuation. */
+/** A VM on its own node, and the VM's Evacuation. */
 export interface Leaving {
-  /** The name of the VM, the node and the Evacuation. */
+  /** The name of the VM, of the node and of the Evacuation. */
   readonly name: string;
   readonly spec?: object;
-  /** Whether the VMI is marked. KubeVirt then has a migration in its queue. */
+  /** True if the VMI has an evacuationNodeName and its migration waits in KubeVirt's queue. */
   readonly isMarked?: boolean;
-  /** The properties of the VM. By default the VM can migrate. */
+  /** Properties of the VM. By default, the VM can migrate. */
   readonly vm?: { readonly evictionStrategy?: string; readonly migratable?: false; readonly reason?: string };
-  /** Absent if Lifeboat has not handled the Evacuation yet. */
+  /** Undefined if Lifeboat has not handled the Evacuation yet. */
   readonly status?: { readonly phase: string; readonly [field: string]: unknown };
   readonly becomes: string;
 }
@@ -54,20 +53,18 @@ export const EVACUATIONS: readonly Leaving[] = [
   { name: "e-gone",         becomes: "Gone",       status: { phase: "Gone", ...GONE } },
 ];
 
-/** A node with its NodeEvacuation. */
 export interface Draining {
-  /** The name of the NodeEvacuation and of the node. */
   readonly name: string;
   readonly spec?: object;
   readonly status?: { readonly phase: string; readonly [field: string]: unknown };
-  /** Whether the NodeEvacuation has cordoned the node. */
+  /** True if the NodeEvacuation has cordoned the node. */
   readonly isCordoned?: boolean;
-  /** Whether the VMs on the node can migrate. Absent if the node has no VMs. */
+  /** Says if the VMs on the node can migrate. Undefined if the node has no VMs. */
   readonly here?: "Movable" | "Pinned";
-  /** The phases of the Evacuations that belong to the NodeEvacuation. */
+  /** The phases of the NodeEvacuation's Evacuations. */
   readonly own?: readonly ("Moved" | "Restarted" | "Restarting" | "Stopping" | "Stopped")[];
   readonly becomes: string;
-  /** The outcomes of the VMs, by the VMs' names. */
+  /** The outcomes of the VMs, sorted by VM name. */
   readonly outcomes?: readonly string[];
 }
 
@@ -96,8 +93,5 @@ export const NODE_EVACUATIONS: readonly Draining[] = [
   { name: "n-gone",       becomes: "Gone",       status: { phase: "Gone", ...ENDED } },
 ];
 
-/**
- * The condition at the end of an Evacuation for a NodeEvacuation. Version 0.3 released a stopped VM as soon as the VM
- * was off.
- */
+/** The condition of a finished Evacuation. Version 0.3 released a stopped VM as soon as it was off. */
 export const RELEASED = [condition("Released", "True", "Released")];
