@@ -31,7 +31,7 @@ type Begin = "just before" | "in the middle";
 const disrupt = (scene: Scene, cause: Cause) =>
   cause === "taint" ? taint(scene, MAINTENANCE) : preempt(scene, "preemptor", "64Gi");
 
-/** Makes Lifeboat absent, calls `during`, and resolves when the absence is over. */
+/** Calls `during` while Lifeboat is down or cannot read. */
 async function absence({ stage }: Scene, trouble: Trouble, during: () => Promise<void>): Promise<void> {
   if (trouble === "is away") {
     await stage.stopWorker();

@@ -63,7 +63,6 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Objec
   ]),
 );
 
-/** The key of the label, taint and toleration that separate drains. */
 const OWN = "example.com/drain";
 
 /** Resolves when all pods and VMs run. */

@@ -37,7 +37,6 @@ const anyOddity = fc.constantFrom(
 );
 type Oddity = typeof anyOddity extends fc.Arbitrary<infer T> ? T : never;
 
-/** Draws whether a NodeEvacuation of the node or of a target node has started. */
 const anyMaintenance = fc.constantFrom("None", "None", "OfTheNode", "OfTheNodePaused", "OfATarget");
 
 /** Draws a situation without a quota, because a quota would refuse a leftover launcher pod. */
@@ -80,7 +79,6 @@ async function patchVmi(key: { readonly namespace: string; readonly name: string
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
-/** Puts a running VMI into an odd situation. */
 const MAKE_ODD: Readonly<Record<Oddity, (vmi: Vmi, node: string, w: AnyDrain) => Promise<void>>> = {
   Nothing: () => Promise.resolve(),
   HotpluggedLittle: (vmi) => patchVmi(keyOf(vmi), { domain: { memory: { guest: "256Mi" } } }),

@@ -80,7 +80,7 @@ interface Machine {
 }
 
 export interface CanaryCluster {
-  /** Maps the name of a class to the point at which its migrations fail. */
+  /** The point at which migrations fail, keyed by class. */
   readonly points: ReadonlyMap<string, Point>;
   readonly machines: readonly Machine[];
 }
@@ -143,7 +143,7 @@ export async function setUp(stage: SimulatedStage, cluster: CanaryCluster): Prom
   };
 }
 
-/** Returns the failure point of the VM's current class. A migration to the current launcher changes the class. */
+/** Returns the point at which migrations of the VM fail. A migration to the current launcher changes the VM's class. */
 function pointNow(vmi: Vmi | undefined, { machines, points }: CanaryCluster): Point | undefined {
   const kind = machines.find(({ name }) => name === vmi?.metadata.name)?.kind;
   const isOld = vmi?.metadata.labels?.[LABEL.outdatedLauncher] !== undefined;

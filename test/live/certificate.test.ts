@@ -54,7 +54,7 @@ const READ_MS = 12_000;
 
 test("no review fails during a renewal of the certificate", { tags: ["nightly"], timeout: 180_000 }, async () => {
   const { client, kubeconfig } = sandbox;
-  // Sets a certificate that is trusted and expires within 90 days, as release 0.3 does.
+  // The certificate is trusted and expires within 90 days, as after an installation by release 0.3.
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 89 * DAY_MS) };
   const { certPem, keyPem } = await makeCertificate(HOST, validity);
   const data = {

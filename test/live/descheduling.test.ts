@@ -107,7 +107,6 @@ test("a dry run predicts the refusals of webhooks and budgets in the next cycle"
 
 const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
-/** The fields that a descheduler sets on every Eviction. */
 const SENT = {
   annotations: { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by vms/LowNodeUtilization: " },
 };
@@ -120,7 +119,6 @@ function says({ metadata: { annotations = {} } }: Pod): readonly string[] {
 test("another descheduler counts an eviction as in progress until the VM has moved", async () => {
   stage.sandbox.migrations.configure({ seconds: 2 });
   const vm = await createVm(stage, "shared");
-  /** Returns the annotations of the VM's pods by node, including completed pods. */
   const said = async () => {
     const { items } = await stage.client.list(pods, NAMESPACE);
     const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/domain"] === "shared");

@@ -130,7 +130,7 @@ test("given memory pressure, an External VM is marked before the kubelet evicts 
   expect((await vm.vmi()).status?.phase).toBe("Running");
 });
 
-/** Records the Event that a kubelet records at the start of an eviction. */
+/** Records an Event as a kubelet does when it starts an eviction. */
 async function beginEviction(vm: Vm): Promise<void> {
   const recorder = createKubeletRecorder(asNode(stage.client, vm.node), systemClock, vm.node);
   const message = "The node was low on resource: memory.";

@@ -32,7 +32,7 @@ const LONG = { timeout: TIMEOUT_MS };
 
 let stage: Stage;
 const refused: string[] = [];
-// Does not match 403 alone, because a time can end in 403, too.
+// Matches the code with its context, because a time can end in 403, too.
 const onLog = (line: string) => /"code":403|with 403/.test(line) && refused.push(line);
 beforeAll(async () => {
   stage = await startStage({ nodes: [], onLog, relay: true });

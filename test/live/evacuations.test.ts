@@ -1,6 +1,6 @@
 /**
- * Tests evacuations with difficulties, beside KubeVirt's webhook and controller. An evacuation is cancelled, no node
- * has free capacity, or another client moves the VM.
+ * Tests evacuations that are cancelled, that find no free node, or whose VM another client moves. KubeVirt's webhook
+ * and controller run, too.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import {
@@ -159,7 +159,7 @@ test(
     const delaying = await startSimulatedStage({ clock, optional, configuration, relay: true });
     onTestFinished(() => delaying.stop());
     delaying.sandbox.migrations.configure({
-      // The creation time decides which migration is the newest, and it has whole seconds.
+      // A migration takes more than a second, because creation times have whole seconds and decide which migration is the newest.
       seconds: 1.1,
       outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
       backoffSeconds: 3_600,

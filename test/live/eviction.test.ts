@@ -1,6 +1,6 @@
 /**
- * Tests evictions through a real admission call. Checks the answer to the caller, and the outcome for the VM.
- * KubeVirt's webhook and evacuation controller are off, because a caller reads only the first of two refusals.
+ * Tests the answer to an eviction, and the outcome for the VM, through a real admission call. KubeVirt's webhook and
+ * evacuation controller are off, because a caller reads only the first of two refusals.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";
@@ -146,7 +146,6 @@ test("while a VM moves, a repeated eviction is in progress, and an eviction of i
   const vmi = await vm.until("migrating", ({ status }) => status?.migrationState !== undefined);
   const message = `${DENIED}Evacuation in progress: ${TRIGGERED} "vms/repeat"`;
   expect(await vm.evict()).toMatchObject({ code: 429, message });
-  // The Evacuation records a second requester, too.
   const joe = stage.client.as("joe", ["system:masters"]);
   for (let n = 0; n < 2; n++) expect(await evict(joe, await vm.pod())).toMatchObject({ code: 429, message });
   const names = { spec: { requestedBy: "kubernetes-admin" }, status: { requesters: ["joe"] } };

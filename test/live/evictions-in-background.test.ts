@@ -67,7 +67,6 @@ test("EvacuationInBackground: the webhook that refused an eviction removes the p
   expect(await cycle()).toMatchObject({ results: { Background: 1 }, evacuationsInProgress: 1 });
   const pod = await stage.client.get(pods, key("web"));
   expect([pod?.metadata.name, pod?.metadata.deletionTimestamp, removed]).toEqual(["web", undefined, []]);
-  // A new process must read its state from the cluster.
   await stage.stopWorker();
   await stage.restartWorker();
   const again = await cycle();

@@ -22,7 +22,6 @@ import { type FuzzedRequest, hasBody, headersOf } from "../answer/fuzz/requests/
 import { anyRequest } from "../answer/fuzz/requests/requests.ts";
 import { logProblems, unprinted } from "../answer/fuzz/visit.ts";
 
-/** Clusters with a valid entry. Lifeboat checks the binding of an entry later. */
 const KEYS = new Map([
   ["prod", ENTRY],
   ["vpc", ENTRY],
@@ -39,7 +38,6 @@ const CLUSTERS = (server: string) => ({
   bad: { server: "http://example.com", ...ENTRY },
 });
 
-/** A running Worker or TLS listener, with a hostile cluster. */
 interface Opened {
   readonly fetch: (path: string, init?: Sent) => Promise<Answered>;
   readonly takesEvents: boolean;

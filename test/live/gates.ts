@@ -80,7 +80,6 @@ async function migrate(client: KubeClient, { metadata }: kubevirt.VirtualMachine
     await client.create(kubevirt.migrations, migration);
     return await gatedPod(client, namespace, uid);
   } catch {
-    // KubeVirt refuses the migration if the VM cannot migrate.
     return undefined;
   } finally {
     await client.delete(CONFIGURATIONS, configuration);
@@ -114,7 +113,6 @@ async function gatedPod(client: KubeClient, namespace: string, uid: string): Pro
   return undefined;
 }
 
-/** Removes the pod's scheduling gates. The pod may already be deleted. */
 async function open(client: KubeClient, pod: { readonly namespace: string; readonly name: string }): Promise<void> {
   const body = [{ op: "remove", path: "/spec/schedulingGates" }];
   await client.patch(pods, pod, { type: "json", body }).catch((error: unknown) => {

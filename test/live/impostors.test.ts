@@ -10,7 +10,6 @@ import { evictionReview } from "../support/reviews.ts";
 
 interface Impostor {
   readonly url: string;
-  /** Returns the number of connections that clients have opened to the server. */
   connections(): number;
   readonly presented: readonly (string | undefined)[];
   stop(): Promise<unknown>;

@@ -105,7 +105,7 @@ function placed(manifest: Manifest): Manifest {
   return { ...manifest, spec: { ...spec, replicas: 1, template } };
 }
 
-/** Polls until `isSo` is true. Does not use `expect`, because some stages start before all tests. */
+/** Polls without `expect`, because some stages start before all tests. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {

@@ -26,7 +26,7 @@ import { evacuationsOf, hasSettledAwayFrom, launcherOf, setDisrupted, startQueue
 
 const NODES = ["node01", "node02", "node03"];
 const PROBES_PORT = 8080;
-/** Migrations must last longer than the relay needs to set an annotation. A real API server sends the relay's events later. */
+/** A migration must take longer than the relay needs to react. A real API server sends events later than a simulated API server. */
 const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 let sandbox: Sandbox;
@@ -116,7 +116,7 @@ test("while a drain evicts a replica, renewed tokens and a deleted replica cost 
   await untilReady();
 }, 120_000);
 
-/** If a process is killed, the failurePolicy decides its open reviews. */
+/** A killed process cannot answer a review, so the failurePolicy decides. */
 test(
   "when the leader is killed and later deleted, another replica takes the Lease, and no VM is lost",
   { tags: ["nightly"], timeout: 120_000 },

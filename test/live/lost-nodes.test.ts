@@ -15,7 +15,6 @@ const FASTER = 30;
 const TIMEOUT_MS = 240_000;
 /** The toleration lasts 300 s. The control plane notices a silent kubelet within 75 s. */
 const MOST_SECONDS = 300 + 75;
-/** Additional time for controllers on a busy machine. */
 const BUSY_SECONDS = 60;
 const OUT_OF_SERVICE = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };
 

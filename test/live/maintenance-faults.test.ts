@@ -29,7 +29,6 @@ async function killVirtApi(): Promise<() => Promise<unknown>> {
 
 const patch = (status: object) => ({ type: "merge", body: { status } }) as const;
 
-/** Moves the times of blockers and of next attempts one minute into the past, and runs a tick. */
 async function letAMinutePass(node: string): Promise<void> {
   const { client } = on.stage;
   const ago = new Date(Date.now() - 61_000).toISOString();
@@ -138,7 +137,6 @@ test(
       .filter(({ spec, status: is }) => spec.by === "Restart" && is?.phase === "Restarted")
       .map(({ metadata, status: is }) => [metadata.creationTimestamp, is?.completionTime] as const)
       .toSorted(([, a = ""], [, b = ""]) => (a < b ? -1 : 1));
-    // Creation times have whole seconds.
     expect(Date.parse(second?.[0] ?? "")).toBeGreaterThanOrEqual(Date.parse(`${first?.[1]?.slice(0, 19)}Z`));
     on.stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
   },

@@ -40,10 +40,9 @@ test("a NodeEvacuation waits for its component, evacuates the node, and returns 
     "DrainInProgress False",
     "Drained True",
   ]);
-  // The completed launcher pod has been deleted, too.
+  // The completed launcher pod has been deleted.
   const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
   expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
-  // The cordon remains after the evacuation.
   const node = await on.stage.client.get(core.nodes, { name: "full" });
   expect(node?.spec?.unschedulable).toBe(true);
   expect(node?.metadata.annotations).not.toHaveProperty("lifeboat.dev/cordoned-by");

@@ -26,7 +26,7 @@ export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: 
       await delay(pauseMs);
       const started = performance.now();
       if (!stopped.signal.aborted) await tick().catch(() => undefined);
-      // Leaves half of the time for the test.
+      // Leaves time for the test.
       pauseMs = Math.max(TICK_MS, performance.now() - started);
     }
   };

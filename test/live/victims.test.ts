@@ -86,7 +86,6 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     await preempt(scene, "first", "30Gi");
     await preempt(scene, "second", "30Gi");
     for (const name of ["first", "second"]) await untilPreempted(scene, name);
-    // The VMs may fit on the node beside the preempting pods.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
@@ -113,8 +112,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
       const away = ["full-2", NODE].map(hasSettledAwayFrom);
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
-      // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone. A VM
-      // that moves to the other node is deleted in the next round.
+      // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);
       expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);

@@ -48,25 +48,21 @@ export interface Scene {
   readonly stage: Stage;
   /** The cluster's clock. `Review.at` is a time of this clock. */
   readonly clock: Clock;
-  /**
-   * Speeds up the cluster's clock. Call it just before the first disruption. If the cluster's clock is far ahead of
-   * Lifeboat's clock, Lifeboat ignores an Evacuation without reviews as a leftover.
-   */
+  /** Speeds up the cluster's clock. Call it just before the first disruption, because Lifeboat's clock stays slow. */
   readonly hurry: () => void;
   readonly reviews: readonly Review[];
-  /** The test's own `expect`, because tests run concurrently. */
   readonly expect: TestContext["expect"];
 }
 
 interface SceneOptions {
   readonly guard?: object;
-  /** The speed of the simulated cluster's clock relative to real time. Lifeboat has its own clock. */
+  /** The speed of the simulated cluster's clock relative to real time. Lifeboat's clock runs in real time. */
   readonly faster?: number;
 }
 
 /**
- * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. A fast clock during start-up
- * would be ahead of Lifeboat's clock. The clock stops while this process cannot run.
+ * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. The clock stops while this
+ * process cannot run.
  */
 export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());

@@ -16,7 +16,6 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   return {
     name,
     uid,
-    /** The node where the VM started. */
     node,
     vmi: () => getVmi(client, name),
     pod: () => launcherOf(client, name),
@@ -121,7 +120,7 @@ export async function untilVmi(
   return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until, timeoutMs });
 }
 
-/** Returns a predicate. It is true if the VM runs on another node and has no traces of the evacuation. */
+/** Returns a function that is true if the VM runs on another node and has no traces of the evacuation. */
 export function hasSettledAwayFrom(node: string) {
   return ({ metadata, status }: Vmi): boolean =>
     status?.phase === "Running" &&
@@ -164,7 +163,6 @@ export async function startQueued<T extends object>(
   return started;
 }
 
-/** Watches migrations. Reports the maximum number of concurrent migrations. */
 export function watchMigrations(client: KubeClient): { most: () => number; stop: () => void } {
   const started = new Set<string>();
   let most = 0;

@@ -17,7 +17,6 @@ export const json =
 export const status = (code: number, reason: string, message = reason): Behaviour =>
   json({ kind: "Status", apiVersion: "v1", status: "Failure", reason, message, code }, code);
 
-/** Answers with an HTML page, as a proxy between client and API server does. */
 export const html =
   (code: number): Behaviour =>
   () =>

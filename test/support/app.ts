@@ -63,7 +63,6 @@ export interface App {
   explainNode(node: string, flags?: DrainFlags): Promise<Preflight>;
   /** Cancels evacuations as `lifeboat cancel` does, and reconciles the VMI. */
   cancel(vmi: NamespacedName): Promise<Cancelling>;
-  /** The work that continues after the answers. */
   readonly after: readonly Promise<unknown>[];
   settle(): Promise<void>;
   now(): Date;
@@ -72,11 +71,9 @@ export interface App {
   readonly target: Target;
 }
 
-/** The environment. `CLUSTERS` may be an object instead of text. */
 export type TestEnv = Omit<Env, "CLUSTERS"> & { readonly CLUSTERS?: unknown };
 
 export interface Instead extends Partial<Platform> {
-  /** The clock of the app and of its deadlines. */
   readonly clock?: VirtualClock;
   readonly registry?: IsolateState["registry"];
 }
@@ -89,7 +86,6 @@ export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   const platform: Platform = {
     fetch: reach,
     now: () => new Date(now),
-    // Advances the clock without real waiting.
     sleep: async (ms) => {
       now += ms;
       await setImmediate();

@@ -17,7 +17,6 @@ export function connectTo(to: FakeCluster | Server, before?: Before, more: Parti
   return createClient({ endpoint, signal: timeout(60_000), timeout, onOddItem: throwing, ...more });
 }
 
-/** Connects to a fake cluster with one VM, and with the given answers. */
 export function connectToOneVm(answers: Answers, onOddItem: ClientOptions["onOddItem"] = throwing) {
   const fake = clusterWith(answers);
   return { cluster: connectTo(fake, undefined, { onOddItem }), requests: fake.requests };

@@ -51,7 +51,6 @@ export class VirtualClock {
     return controller.signal;
   }
 
-  /** The time functions for a platform. */
   get platform(): Pick<Platform, "now" | "sleep" | "timeout"> {
     return { now: () => this.now(), sleep: (ms) => this.sleep(ms), timeout: (ms) => this.timeout(ms) };
   }

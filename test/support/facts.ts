@@ -1,4 +1,4 @@
-/** Answers requests for facts from a map. A test fails if it requests a fact that is not in the map. */
+/** Answers questions about facts from a map. A test fails if it asks for a fact that is not in the map. */
 import { type Answer, type Facts, factsFrom, type Question, textOf } from "../../shared/facts/facts.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 
@@ -13,7 +13,6 @@ export function factsOf(map: FactMap): Facts {
   return factsFrom((question) => answerIn(map, question));
 }
 
-/** Returns a function that answers questions from the map. Adds each question to `asked`. */
 export function readsOf(map: FactMap, asked: string[] = []): (question: Question) => Promise<Answer> {
   return async (question) => {
     asked.push(textOf(question));

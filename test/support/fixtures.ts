@@ -65,14 +65,13 @@ export function vmi(tweak: Partial<VmiFacts> = {}): VmiFacts {
   };
 }
 
-/** Returns the object without these fields. The types distinguish an absent field from an undefined field. */
+/** Returns the object without these fields. */
 export function without<T extends object, K extends keyof T>(object: T, ...keys: readonly K[]): Omit<T, K> {
   const copy = { ...object };
   for (const key of keys) delete copy[key];
   return copy;
 }
 
-/** Returns a VMI with the evacuationNodeName of its node. */
 export function marked(tweak: Partial<VmiFacts> = {}): VmiFacts {
   return vmi({ evacuationNodeName: NODE, ...tweak });
 }

@@ -66,7 +66,6 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
 ])("the verdict of a drain with %s: $2", (...[, f, verdict, outcome, reason]) => {
   const answer = preflight(f);
   expect(answer).toMatchObject({ verdict, pods: [{ outcome, reason }] });
-  // The drain fails only if a pod is blocked.
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
   if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(the VM's owner|the VM's external controller|the owner|the person)/);

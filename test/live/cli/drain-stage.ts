@@ -17,7 +17,7 @@ import { getVmi } from "../vm.ts";
 export interface PodOptions {
   readonly node: string;
   readonly name: string;
-  /** The kind of the pod's controller. If it is undefined, the pod has no controller. */
+  /** The kind of the pod's controller. If undefined, the pod has no controller. */
   readonly controller?: string;
   readonly emptyDir?: boolean;
 }
@@ -67,8 +67,8 @@ export function useDrains() {
       return items.filter(({ spec }) => spec.nodeName === node);
     },
     /**
-     * Creates a pod that belongs to no VM. The API group of the pod's controller does not exist in the cluster.
-     * Therefore nothing recreates or garbage-collects the pod.
+     * Creates a pod that belongs to no VM. The API group of its controller does not exist, so nothing recreates or
+     * garbage-collects the pod.
      */
     async createOtherPod({ node, name, controller, emptyDir }: PodOptions): Promise<void> {
       const owner = { apiVersion: "example.com/v1", kind: controller ?? "", name: "owner", uid: crypto.randomUUID() };

@@ -26,7 +26,6 @@ export interface InstallStage {
   worker: RunningWorker;
   readonly entryFile: string;
   readEntry(): Promise<Entry>;
-  /** Restarts the Worker with the entry, as `wrangler secret put` does. */
   giveEntry(): Promise<void>;
   /** Installs Lifeboat as a Worker. Gives the Worker its entry when the command waits for the entry. */
   install(flags?: string, tweak?: Partial<Person>): Promise<Said>;

@@ -39,7 +39,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Parses the JSON in npm's output. The output also contains lines of the prepack script. */
+/** Parses the JSON in npm's output, which also contains lines of the prepack script. */
 function jsonIn(text: string): unknown {
   return JSON.parse(text.slice(text.search(/^[[{]/m)));
 }

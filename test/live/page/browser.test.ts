@@ -40,7 +40,6 @@ afterAll(async () => {
 
 const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 
-/** Creates a RollingMaintenance. One node is done, the second node is being evacuated, and the third node waits. */
 async function createWeekend(): Promise<void> {
   const { metadata } = await stage.sandbox.client.create(rollingMaintenances, {
     metadata: { name: "weekend" },
@@ -135,7 +134,6 @@ test("with the keyboard alone, a visitor reaches a VM from the cluster's page an
   });
   const page = await context.newPage();
   await page.goto(AT_CLUSTER);
-  /** Presses Tab until the element with this name has the focus, and presses Enter. */
   const enter = async (name: string) => {
     const focused = () =>
       page.evaluate("document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent");

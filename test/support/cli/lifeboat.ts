@@ -8,7 +8,7 @@ import { type Credentials, kubeconfigText } from "../../../infra/sandbox/index.t
 import { type Machine, machineOf } from "./machine.ts";
 
 export interface Said {
-  /** The line with the name of the cluster, which a command prints before it changes something. */
+  /** The line in which a command prints the name of the cluster before it changes something. */
   readonly where: string | undefined;
   readonly code: number;
   readonly out: readonly string[];

@@ -39,7 +39,6 @@ const INVALID = failure(422, "Invalid");
 
 /** Other clients of the cluster: admission webhooks, and controllers that react immediately. */
 export interface Parties {
-  /** Returns an answer that replaces the API server's answer. */
   readonly review?: (asked: RequestInfo, found: JsonObject | undefined) => Reply | undefined;
   /** Returns the object to store, or a refusal. */
   readonly admit?: (resource: string, object: JsonObject, before: JsonObject | undefined) => JsonObject | Reply;
@@ -55,20 +54,17 @@ interface Key {
 }
 
 export class FakeApi {
-  /** The stored objects, keyed by resource, and by namespace and name. */
   #kept = new Map<string, Map<string, JsonObject>>();
   readonly #parties: Parties;
   #version = 100;
   now = (): Date => new Date(0);
   readonly requests: RequestInfo[] = [];
-  /** Returns an answer that replaces the API server's answer, or undefined. */
   instead: (request: RequestInfo) => Behaviour | undefined = () => undefined;
 
   constructor(parties: Parties = {}) {
     this.#parties = parties;
   }
 
-  /** Returns a `fetch` that calls `before` for each request. */
   fetch(before: Before = () => undefined): Fetch {
     return async (url, init) => {
       const asked = requestInfoOf(url, init);
@@ -105,7 +101,6 @@ export class FakeApi {
     this.#of(resource).delete(pathOf(key));
   }
 
-  /** Patches an object with all permissions. */
   merge(resource: string, key: Key, patch: object): void {
     const found = this.object(resource, key);
     if (found !== undefined) this.#keep(resource, objectOf(applyMergePatch(structuredClone(found), patch)), found);

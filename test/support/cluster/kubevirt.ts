@@ -12,7 +12,6 @@ export interface Moves {
   readonly outcomes: readonly ("Succeeded" | "Failed")[];
   /** True if KubeVirt migrates a VM with an evacuationNodeName. */
   readonly evacuates: boolean;
-  /** True if migrations wait in KubeVirt's queue. */
   readonly isFull?: boolean;
 }
 

@@ -137,7 +137,7 @@ function guestOf(fake: FakeCluster, key: NamespacedName): VmiFacts | undefined {
   return vmi?.nodeName !== undefined && vmi.nodeName === pod.nodeName ? vmi : undefined;
 }
 
-/** Reviews a request with KubeVirt's webhook that Lifeboat has reviewed, too. */
+/** Reviews a request with KubeVirt's webhook. */
 export function reviewBeside(fake: FakeCluster, review: unknown): void {
   const request = at(asJson(review ?? {}), "request");
   const eviction = at(request, "object");
@@ -147,7 +147,7 @@ export function reviewBeside(fake: FakeCluster, review: unknown): void {
   reviewEviction(fake, key, textsAt(eviction, "metadata", "annotations"));
 }
 
-/** Removes evacuationNodeName from the VMI as virt-api does. The request must contain the same node name. */
+/** Removes evacuationNodeName from the VMI as virt-api does, if the request contains the same node name. */
 function cancelEvacuation(fake: FakeCluster, { body }: RequestInfo, vmi: JsonObject | undefined): Reply {
   if (vmi === undefined) return NOT_FOUND;
   const mark = at(vmi, "status", "evacuationNodeName");

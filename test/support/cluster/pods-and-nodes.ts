@@ -5,7 +5,6 @@ import type { Labels, NodeRequirements, PodTerm, Resources } from "../../../shar
 import type { JsonObject } from "../json.ts";
 import { identity, object, timeOf } from "./objects.ts";
 
-/** Facts about a pod, with the additional fields that descheduling and preflights read. */
 export interface AnyPod extends PodFacts {
   readonly resourceVersion?: string;
   readonly hasAnnotations?: boolean;

@@ -78,7 +78,6 @@ export function term(...matchExpressions: readonly NodeRequirement[]): NodeSelec
   return { matchExpressions, matchFields: [] };
 }
 
-/** Returns the defaults of the policy file, changed by `tweak`. */
 export function evictorArguments(tweak: Partial<EvictorArguments> = {}): EvictorArguments {
   return { ...EvictorArguments.parse({}), ...tweak };
 }
@@ -97,7 +96,6 @@ interface Cluster {
   readonly pods: readonly ScheduledPod[];
 }
 
-/** Returns the facts about a cluster that DefaultEvictor reads. */
 export function evictorWorld({ nodes, pods }: Cluster, tweak: Partial<EvictorWorld> = {}): EvictorWorld {
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
   return {
@@ -125,7 +123,7 @@ export type Judge = (nomination: Nomination) => Verdict;
 
 export const accept: Judge = () => "Accepted";
 
-/** Returns a function that gives this verdict for the pod `to`, and accepts all other pods. */
+/** Returns a function that returns `verdict` for the pod `to`, and accepts all other pods. */
 export function saying(verdict: Verdict, to: string): Judge {
   return ({ pod: { name } }) => (name === to ? verdict : "Accepted");
 }

@@ -43,7 +43,6 @@ export function vmiOf(
   return vmi({ namespace, name, uid: `vmi-${name}`, nodeName, activePods: { [uid]: nodeName }, ...tweak });
 }
 
-/** The verdict for each pod that the scripted plugin nominated. */
 export type Heard = [pod: string, verdict: Verdict][];
 
 /** Nominates the pods with the given names in this order. Reacts to limits as upstream's plugins do. */

@@ -13,7 +13,6 @@ import * as raw from "./objects.ts";
 import * as vms from "./vms.ts";
 import { configuration, edgeConfiguration, kubevirt } from "./settings.ts";
 
-/** Objects keyed by the path of their collection. */
 export type Collections = Readonly<Record<string, readonly JsonObject[]>>;
 
 export const PATH = {
@@ -30,7 +29,6 @@ export const PATH = {
 
 export const VMS = ["web", "db", "mail"];
 
-/** The shipped example policy, as text and parsed. */
 const POLICY_MAP = new URL(
   "../../../infra/kubernetes/optional/descheduler-policy/descheduler-policy.yaml",
   import.meta.url,
@@ -39,7 +37,6 @@ const PolicyMap = z.object({ data: z.object({ "policy.yaml": z.string() }) });
 const SHIPPED = z.parse(PolicyMap, load(readFileSync(POLICY_MAP, "utf8"))).data["policy.yaml"];
 export const DESCHEDULER_POLICY: Json = asJson(load(SHIPPED));
 
-/** Generates the shipped policy, the shipped policy with low thresholds, or a mutation of the shipped policy. */
 const policyText = fc.oneof(
   fc.constantFrom(SHIPPED, SHIPPED.replace(/hresholds: .*/g, "hresholds: {pods: 3}")),
   mutated(fc.constant(DESCHEDULER_POLICY), [1, 1, 3]).map((policy) => JSON.stringify(policy)),

@@ -119,7 +119,6 @@ const nameOf = (at: number, first: string) => (at === 0 ? first : `${first}-${at
 const CONTROLLER = { kind: "RollingMaintenance", controller: true };
 const OWNERS = [{ ...CONTROLLER, apiVersion: "lifeboat.dev/v1alpha1", name: WEEKEND, uid: uidOf(WEEKEND) }];
 
-/** Generates the collections of Lifeboat's objects, keyed by path. Each collection has at most three objects. */
 export const kinds: fc.Arbitrary<Readonly<Record<string, readonly JsonObject[]>>> = fc
   .record({
     nodeEvacuations: fc.array(kindIn("nodeevacuations").body, { minLength: 1, maxLength: 3 }),

@@ -84,7 +84,7 @@ export type Vm = typeof anyVm extends fc.Arbitrary<infer T> ? T : never;
 type BesideVmi = "launcher" | "hotplug" | "evacuations" | "migration" | "budget";
 type Evacuation = Vm["evacuations"][number];
 
-/** Combinations of facts that are rare among random values. The VM runs, and an Evacuation is in progress. */
+/** Rare combinations of facts. In each of them, the VM runs and an Evacuation is in progress. */
 const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   // The VM has an evacuationNodeName, but can no longer migrate.
   () => ({ strategy: "LiveMigrateIfPossible", migratable: "False", mark: NODE, evacuations: [] }),
@@ -131,7 +131,6 @@ export function vmiOf(v: Omit<Vm, BesideVmi>, name: string): JsonObject {
   );
 }
 
-/** Returns the launcher pod, and a hotplug pod with a volume. */
 export function podsOf(v: Vm, name: string): readonly JsonObject[] {
   const uid = v.launcherIs === "Another's" ? "uid-of-another" : uidOf(name);
   const launcher = launcherOf(name);

@@ -47,7 +47,6 @@ export function gatesBut(cause: GuardCause): readonly FeatureGate[] {
   return GATES.filter((gate) => gate !== GUARDED[cause].gate);
 }
 
-/** Returns settings with all feature gates for deletions enabled. */
 export function guarded(guard: Partial<Settings["guard"]> = {}, tweak: Parameters<typeof settings>[0] = {}): Settings {
   const base = settings({ featureGates: GATES, ...tweak });
   return { ...base, guard: { ...base.guard, ...guard } };
@@ -65,7 +64,6 @@ export function target(cause: ConditionedCause, since = 0, tweak: Partial<PodFac
   return pod({ disruptionTarget: condition(cause, { since: time(since) }), ...tweak });
 }
 
-/** Returns a pod and a requester that together show the cause of a deletion. */
 export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "requester"> {
   return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
 }
@@ -75,7 +73,6 @@ export function termination(left: number, tweak: Partial<DeletionFacts> = {}): P
   return { ...askedFor("NodeTermination"), node: node(), deleteBy: at(left).getTime(), ...tweak };
 }
 
-/** A taint for which the taint manager deletes pods. */
 export const MAINTENANCE: Taint = { key: "maintenance", effect: "NoExecute" };
 
 /** Returns the scheduler's deletion of the VM's launcher pod, for a pod of higher priority. */
@@ -129,7 +126,6 @@ export function disrupted(cause: GuardCause, left: number, { spec, ...tweak }: E
   return evacuation({ uid: "guard-uid", ...tweak, spec: { ...ofGuard, ...spec } });
 }
 
-/** Returns an Evacuation that an earlier drain has started. */
 export function drained(tweak: EvacuationTweak = {}): EvacuationFacts {
   return evacuation({ name: "web-drained-1", uid: "drain-uid", createdAt: at(-600).getTime(), ...tweak });
 }

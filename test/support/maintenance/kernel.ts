@@ -36,7 +36,7 @@ export function created(spec: object, vms = TWO): FakeCluster {
   return fake;
 }
 
-/** Simulates KubeVirt: migrates the VMs with an evacuationNodeName that `isIts` selects, and starts restarted VMs. */
+/** Simulates KubeVirt. Migrates the VMs with an evacuationNodeName that `isIts` selects, and starts restarted VMs. */
 export function kubevirt(
   fake: FakeCluster,
   restarted: ReadonlySet<string> = new Set(),

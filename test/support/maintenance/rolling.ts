@@ -70,7 +70,6 @@ export function partOf(
   return asked({ name, uid: `uid-of-${name}`, owner: { name: rm.name, uid: rm.uid }, spec: { nodeName }, status });
 }
 
-/** Returns the NodeEvacuations of a RollingMaintenance, with the phases of its nodes. */
 export function partsOf(rm: RollingMaintenanceFacts): readonly NodeEvacuationFacts[] {
   return rm.status.nodes.flatMap(({ name, phase }) => {
     if (phase === "Pending" || phase === "Starting" || phase === "Skipped") return [];

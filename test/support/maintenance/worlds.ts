@@ -51,7 +51,6 @@ const SPEC: NodeEvacuationSpec = {
   returnVMs: "Never",
 };
 
-/** Returns the NodeEvacuation `kernel` of node01, which has not started. */
 export function asked({ spec = {}, status, ...tweak }: Tweak = {}): NodeEvacuationFacts {
   const { virtualMachines, schedule, ...rest } = spec;
   return {
@@ -169,7 +168,6 @@ function roomAround(name: string, f: PreflightFacts) {
   ];
 }
 
-/** Returns the NodeEvacuation's Evacuation of the VM `name`. */
 export function own(
   name: string,
   { spec, status }: { readonly spec?: object; readonly status?: object } = {},

@@ -42,7 +42,7 @@ async function evict({ app }: Trial): Promise<Answer> {
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-/** Signs in to the page with the token of Lifeboat's service account, which may view the page. */
+/** Signs in to the page with the token of Lifeboat's service account. */
 async function signIn(trial: Trial): Promise<Answer> {
   const account = { namespace: "lifeboat-system", name: "lifeboat" };
   const spec = { audiences: ["lifeboat"] };
@@ -128,8 +128,6 @@ export const DEEDS = steps({
     given: situations.overdue,
     done: tick,
   },
-  // The action sets no configuration, because Lifeboat also lists PodDisruptionBudgets when it writes the conditions of
-  // a configuration.
   "create a budget": { given: situations.createdVm, done: reconcile },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },

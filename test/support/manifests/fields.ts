@@ -7,7 +7,6 @@ export const BOUNDS = ["minimum", "maximum", "minLength", "maxLength", "minItems
 export type Bounds = Readonly<Partial<Record<(typeof BOUNDS)[number], number>>>;
 
 export interface Field {
-  /** The type, or undefined if the field accepts any type. */
   readonly type: string | undefined;
   readonly isRequired: boolean;
   readonly words: readonly string[] | undefined;
@@ -117,7 +116,6 @@ function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [
   ]);
 }
 
-/** Returns a field without children. `Text` is a special case, because zod cannot describe its transformation. */
 function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): Field {
   if (schema === Text) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
@@ -157,7 +155,7 @@ function differing(what: string, code: unknown, defined: unknown): readonly stri
     : [`${what}: the code has ${JSON.stringify(code)}, the definition ${JSON.stringify(defined)}`];
 }
 
-/** Returns the type in the code. Returns the type in the CRD if the code accepts more types. */
+/** Returns the type in the code, or the type in the CRD if the code accepts more types. */
 function typeOf({ type }: Field, defined: Field): string | undefined {
   return type === undefined || (type === "number" && defined.type === "integer") ? defined.type : type;
 }

@@ -128,7 +128,7 @@ function valuesAt(value: unknown, [key, ...rest]: readonly string[]): readonly u
   return typeof value === "object" && value !== null ? valuesAt(new Map(Object.entries(value)).get(key), rest) : [];
 }
 
-/** Changes the value at a path. `*` selects every item of a list. Throws if a field of the path is missing. */
+/** Changes the value at a path. `*` selects every item of a list. Throws if the path does not exist. */
 function changedAt(value: unknown, [key, ...rest]: readonly string[], change: (old: unknown) => unknown): unknown {
   if (key === undefined) return change(value);
   if (Array.isArray(value))

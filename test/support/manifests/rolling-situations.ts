@@ -9,7 +9,6 @@ import { ask, type Trial } from "./trial.ts";
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Creates a RollingMaintenance. `status` is a status that Lifeboat has written earlier. */
 export const rolling = (status?: object) => async (trial: Trial) => {
   const { client } = trial.cluster;
   const metadata = { name: "weekend", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
@@ -20,7 +19,6 @@ export const rolling = (status?: object) => async (trial: Trial) => {
 
 const SECOND_NODE = "node02";
 
-/** Creates a RollingMaintenance of two nodes, which keeps pods away from the second node until that node is drained. */
 export async function steering({ cluster: { client } }: Trial): Promise<void> {
   await client.create(core.nodes, { metadata: { name: SECOND_NODE } });
   const spec = { nodes: { names: [NODE, SECOND_NODE] }, steering: "AwayFromPending" };

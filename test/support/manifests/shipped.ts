@@ -53,7 +53,6 @@ export function granted(manifests: readonly Manifest[]): readonly Manifest[] {
   return manifests.filter((manifest) => manifest.rules !== undefined && isBound(manifest));
 }
 
-/** Splits a role into rules that each grant one permission. */
 export function atoms({ rules = [] }: Manifest): readonly Rule[] {
   return rules.flatMap(({ apiGroups, resources, resourceNames, verbs }) =>
     apiGroups.flatMap((group) =>

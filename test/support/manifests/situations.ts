@@ -60,7 +60,6 @@ export async function createdMigration({ cluster }: Trial): Promise<void> {
   await cluster.client.create(kubevirt.migrations, { metadata, spec: { vmiName: VMI.name } });
 }
 
-/** Creates an Evacuation with a failed migration, a delay, and a retry by a person. */
 export async function delayedAndRetried(trial: Trial): Promise<void> {
   const { client } = trial.cluster;
   const metadata = { ...PENDING, name: "failed", annotations: { "kubevirt.io/evacuationMigration": NODE.name } };
@@ -130,7 +129,7 @@ export async function shieldable(trial: Trial): Promise<void> {
   await cluster.client.patch(kubevirt.kubeVirts, { namespace: "kubevirt", name: "kubevirt" }, { type: "merge", body });
 }
 
-/** Installs KubeVirt's webhook for evictions. The webhook needs no server, because no pod is evicted. */
+/** Installs KubeVirt's webhook for evictions without its server, because no pod is evicted. */
 export async function covered(trial: Trial): Promise<void> {
   await createdVm(trial);
   const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods/eviction"] }];
@@ -160,10 +159,9 @@ const webhookConfigurations: core.Resource<core.KubeObject & { readonly webhooks
 };
 const KUBEVIRT_WEBHOOKS = { name: "virt-api-validator" };
 
-/** The name of the account that the shipped policy checks. The group `system:masters` grants the permissions. */
+/** The shipped policy checks the name of this account. The group `system:masters` grants the permissions. */
 const LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
-/** Creates a NodeEvacuation as a person does. `status` is a status that Lifeboat has written earlier. */
 async function createdNodeEvacuation({ cluster }: Trial, spec: object, status?: object): Promise<string> {
   const { client } = cluster;
   const metadata = { name: "kernel", labels: { "app.kubernetes.io/managed-by": "lifeboat" } };
@@ -197,7 +195,6 @@ export const pinned = (whenBlocked: "Restart" | "ShutDown") => async (trial: Tri
   await client.patch(core.nodes, NODE, CORDONED);
 };
 
-/** Creates a NodeEvacuation whose VM has moved. The node is empty. */
 export async function vacated(trial: Trial): Promise<void> {
   const outcomes = [{ ...VMI, uid: "moved", outcome: "Moved", time: LONG_AGO }];
   await createdNodeEvacuation(trial, {}, { ...UNDER_WAY, outcomes });

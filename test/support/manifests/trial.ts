@@ -18,7 +18,6 @@ export const evacuations: Resource<Evacuation> = {
 
 export const VMI = { namespace: NAMESPACE, name: "web" };
 export const POD = { namespace: NAMESPACE, name: "virt-launcher-web-abcde" };
-/** A second VM, for an action on two VMs. */
 export const SECOND = { namespace: NAMESPACE, name: "db" };
 export const SECOND_POD = { namespace: NAMESPACE, name: "virt-launcher-db-abcde" };
 export const PENDING = { namespace: NAMESPACE, name: "pending" };

@@ -19,7 +19,6 @@ export type Fate = "Moves" | "ShutsDown" | "Stays";
 
 export interface Step {
   readonly node: string;
-  /** The fate of each VM that was on the node, keyed by name. */
   readonly fates: ReadonlyMap<string, Fate>;
   readonly evicted: number;
 }
@@ -86,7 +85,6 @@ function wayOf(vmi: Vmi): Fate {
   return evictionStrategy === "LiveMigrateIfPossible" ? "ShutsDown" : "Stays";
 }
 
-/** Migrates the VM. Returns undefined if the target pod fits on no node. */
 function migrated(vmi: Vmi, world: World): World | undefined {
   const own = podIn(vmi, world);
   const pod = targetOf(vmi, own, world);
@@ -103,7 +101,6 @@ function ended(vmi: Vmi, world: World): World {
   return { ...world, pods, vmis, pending: [...world.pending, podOf(launcherPod(vmi), nextName(vmi, own))] };
 }
 
-/** Evicts the pods of Deployments. The Deployments create new pods in a fixed order. */
 function evicted(node: string, world: World): World {
   const leave = world.pods.filter((pod) => pod.spec?.nodeName === node && vmiOf(pod, world) === undefined);
   const remade = leave.toSorted(byName).map((pod) => podOf(withoutNode(pod), pod.metadata.name));

@@ -5,14 +5,14 @@ import type { Step } from "./carried-out.ts";
 import { type Fleet, NAMESPACE } from "./fleet.ts";
 
 export interface Pace {
-  /** Returns the duration in seconds of a migration of a VM with `gib` GiB. Each call returns another duration. */
+  /** The duration in seconds of a migration of a VM with `gib` GiB. Each call returns another duration. */
   readonly migration: (gib: number) => number;
   readonly between: (least: number, most: number) => number;
 }
 
 /**
- * Returns a pace that depends only on the seed. The network is slow or fast, and the durations of migrations differ by
- * up to a third.
+ * Returns durations that depend only on the seed. The network is slow or fast, and the durations of migrations differ
+ * by up to a third.
  */
 export function paceFor(seed: number): Pace {
   const draw: Lots = seededLots(seed * 7919);
@@ -57,7 +57,7 @@ function gibOf({ spec }: Fleet["vmis"][number]): number {
 }
 
 const AT_ONCE = 2;
-/** Lifeboat checks a VM twice, a minute apart, before it shuts down the guest. In seconds. */
+/** In seconds. Lifeboat checks a VM twice, a minute apart, before it shuts down the guest. */
 const WAIT = 60;
 
 /** Returns the seconds until the last node is done. KubeVirt migrates two VMs of a node at a time. */

@@ -1,4 +1,4 @@
-/** Compares a plan with the actual fates of the VMs. A VM's outcome is its worst fate on any node. */
+/** Compares a plan with what really happens to the VMs. A VM's outcome is its worst outcome on any node. */
 import type { PodVerdict } from "../../../shared/preflight/facts.ts";
 import type { NodePlan } from "../../../shared/plan/facts.ts";
 import { observePlan } from "../../../shared/plan/read.ts";
@@ -72,7 +72,7 @@ function fatesIn({ pods, unsure }: NodePlan): ReadonlyMap<string, Said> {
   );
 }
 
-/** Returns the fate that the plan predicts. Lifeboat shuts down no guest on a node where another VM stays. */
+/** Returns the outcome that the plan predicts. Lifeboat shuts down no guest on a node where another VM stays. */
 function fateOf(pod: PodVerdict, isKept: boolean): Fate {
   if (stays(pod) || pod.reason === HELD_BACK) return "Stays";
   if (pod.outcome !== "ShutsDown") return "Moves";

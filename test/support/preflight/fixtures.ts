@@ -61,7 +61,6 @@ export function foreignBudget(name: string, app: string, tweak: Parameters<typeo
   return budget({ name, uid: name, managedByUs: false, owners: [], selector, ...tweak });
 }
 
-/** Returns facts about the VM web on node01, which fits on node02. */
 export function facts(tweak: Partial<PreflightFacts> = {}): PreflightFacts {
   return {
     settings: settings(),

@@ -15,7 +15,6 @@ import { evacuation, node, NODE, NOW, only, pod, settings, vmi } from "../fixtur
 export const GIB = 2 ** 30;
 
 export const PRESSURED = node({ pressures: ["MemoryPressure"] });
-/** Returns a node with `memory` bytes of free memory. */
 export function candidateNode(name: string, memory: number, tweak: Partial<FitNode> = {}): CandidateNode {
   const allocatable = { memory, pods: 110 };
   return { node: { ...node({ name }), labels: {}, allocatable, ...tweak }, room: new Map(Object.entries(allocatable)) };
@@ -51,7 +50,6 @@ export function vmOnNode(
   };
 }
 
-/** Returns an Evacuation of the VM with this name from the node under pressure. */
 export function evacuationOf(
   name: string,
   { spec, status, ...tweak }: Parameters<typeof evacuation>[0] = {},

@@ -36,7 +36,6 @@ export interface RelayProcess {
   readonly child: ChildProcess;
   readonly lines: readonly Readonly<Record<string, unknown>>[];
   readonly output: () => string;
-  /** Waits until the relay listens. Returns the port of the probes. */
   port(): Promise<number>;
   signal(name: "SIGTERM"): void;
   readonly exited: Promise<number>;

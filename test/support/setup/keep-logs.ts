@@ -2,7 +2,7 @@
 import { TestRunner } from "vitest";
 import { isReal, type Sandbox } from "../../../infra/sandbox/index.ts";
 
-/** Saves the logs if the test failed. Call this function before the sandbox stops. */
+/** Saves the logs if the test failed. Call it before the sandbox stops. */
 export async function keepLogsOfFailure(sandbox: Sandbox): Promise<void> {
   const test = TestRunner.getCurrentTest();
   if (test?.result?.state !== "fail" || !isReal(sandbox)) return;

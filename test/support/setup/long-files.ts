@@ -7,7 +7,6 @@ import type { Reporter, TestModule } from "vitest/node";
  */
 const SHARE = 1 / 12;
 
-/** The minimum number of files in a whole run. */
 const WHOLE = 150;
 
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its path.

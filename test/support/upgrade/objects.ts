@@ -21,7 +21,6 @@ const MARKED = [condition("Marked", "True", "Marked")];
 
 /** A VM on its own node, and the VM's Evacuation. */
 export interface Leaving {
-  /** The name of the VM, of the node and of the Evacuation. */
   readonly name: string;
   readonly spec?: object;
   /** True if the VMI has an evacuationNodeName and its migration waits in KubeVirt's queue. */
@@ -57,14 +56,12 @@ export interface Draining {
   readonly name: string;
   readonly spec?: object;
   readonly status?: { readonly phase: string; readonly [field: string]: unknown };
-  /** True if the NodeEvacuation has cordoned the node. */
   readonly isCordoned?: boolean;
-  /** Says if the VMs on the node can migrate. Undefined if the node has no VMs. */
+  /** Undefined if the node has no VMs. */
   readonly here?: "Movable" | "Pinned";
   /** The phases of the NodeEvacuation's Evacuations. */
   readonly own?: readonly ("Moved" | "Restarted" | "Restarting" | "Stopping" | "Stopped")[];
   readonly becomes: string;
-  /** The outcomes of the VMs, sorted by VM name. */
   readonly outcomes?: readonly string[];
 }
 
