@@ -1,6 +1,6 @@
 /**
- * Tests that the code in `shared` uses no clock, no randomness and no foreign imports, and that its folders import each
- * other in order. The compiler excludes the platform's types.
+ * Tests that the code in `shared` uses no clock, no randomness and no foreign imports. Tests that each folder imports
+ * only folders of lower ranks. The compiler excludes the platform's types.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -65,7 +65,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = Objec
 
 const OWN = "example.com/drain";
 
-/** Resolves when all pods and VMs run. */
+/** Creates the nodes, pods and VMs. Resolves when all pods and VMs run. */
 export async function setUp(stage: Stage, name: string, w: AnyDrain): Promise<void> {
   const { client } = stage;
   const add = async (node: string, cpu: string, capacity = {}, more: readonly object[] = []) => {

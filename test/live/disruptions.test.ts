@@ -1,5 +1,5 @@
 /**
- * Tests `NoExecute` taints, node pressure and the deletion of a node, with Lifeboat and its relay. Without Lifeboat,
+ * Tests `NoExecute` taints, node pressure and the termination of a node, with Lifeboat and its relay. Without Lifeboat,
  * each of these disruptions kills a VM. A minute passes only when a test advances the clock. victims.test.ts tests
  * preemptions.
  */

@@ -24,7 +24,7 @@ import {
   watchMigrations,
 } from "./vm.ts";
 
-/** A simulated cluster gets fewer VMs, because it runs in the test's process. */
+/** A simulated cluster has fewer VMs, because it runs in the test's process. */
 const MANY = IS_REAL ? 100 : 6;
 const FEW = IS_REAL ? 8 : 3;
 const TIMEOUT_MS = 180_000 * PATIENCE;

@@ -1,6 +1,6 @@
 /**
- * Tests evacuations that are cancelled, that find no free node, or whose VM another client moves. KubeVirt's webhook
- * and controller run, too.
+ * Tests evacuations that are cancelled, that find no node with free capacity, or whose VM another client moves.
+ * KubeVirt's webhook and controller run, too.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** Runs `npm run chaos` a few times at night, and proves that a run notices a lost VM. */
+/** Runs `npm run chaos` several times in the nightly run. Tests that a run detects a lost VM. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

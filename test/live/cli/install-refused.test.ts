@@ -1,5 +1,5 @@
 /**
- * Tests `lifeboat install` if a precondition is missing, or if Lifeboat is already installed as the other of Worker and
+ * Tests `lifeboat install` with a missing precondition, and with an existing installation of the other kind, Worker or
  * in-cluster server.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -34,7 +34,7 @@ export interface InstallStage {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster on the control plane that the environment chooses, with a VM on the first node. */
+/** Starts a cluster with a VM on the first node. The environment sets the kind of control plane. */
 export async function startInstallStage(options: SandboxOptions = {}): Promise<InstallStage> {
   const sandbox = await startSandboxAsChosen({ migrationSeconds: 0.1, terminationSeconds: 0.05, ...options });
   const { client, authority, kubeconfig } = sandbox;
