@@ -1,6 +1,6 @@
 /**
- * The optional features. A new feature needs a `feature.ts` in its own folder, its manifests, and a line in this list.
- * The feature's gate is a setting in settings.ts.
+ * Lists the optional features. A new feature needs a `feature.ts` in its own folder, manifests, and a line in this
+ * list. A setting in settings.ts turns the feature on.
  */
 import { deschedulerSupport } from "./annotations/feature.ts";
 import { descheduling } from "./descheduling/feature.ts";
@@ -11,7 +11,7 @@ import { type Feature, isFeatureOn } from "./settings/feature.ts";
 import type { Settings } from "./settings/settings.ts";
 import { shield } from "./shield/feature.ts";
 
-/** The features, in the order in which their rules run in a reconcile. */
+/** The features, in the order in which a reconcile runs their rules. */
 export const FEATURES = [
   guard,
   shield,
@@ -29,7 +29,7 @@ function manifestsOnly(name: string, about: string) {
 
 const all: readonly Feature[] = FEATURES;
 
-/** Describes settings that have no effect, or a smaller effect than expected. */
+/** Describes settings that have no effect or less effect than expected. */
 export function notesOn(settings: Settings): readonly string[] {
   return all.flatMap(({ notes }) => notes?.(settings) ?? []);
 }

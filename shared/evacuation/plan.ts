@@ -1,6 +1,6 @@
 /**
- * Decides which Evacuations continue, end, or start without a request. Does not limit the number of migrations, because
- * KubeVirt queues migrations.
+ * Decides for each Evacuation whether it continues, ends or waits, and creates Evacuations for VMs that KubeVirt
+ * evacuates on its own. KubeVirt queues migrations, so Lifeboat does not limit their number.
  */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
@@ -21,7 +21,7 @@ import { ofVmi } from "./identity.ts";
 
 type Chain = readonly Action[];
 
-/** Plans one VMI's Evacuations. The VMI was read after its Evacuations. */
+/** Plans the Evacuations of VMIs. Read the Evacuations before the VMIs. */
 export function planEvacuations(w: EvacuationWorld): Plan {
   const started = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const active = each(w.evacuations.filter(isActive), (e) => reconcile(e, w));
@@ -37,11 +37,10 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
   return isHeldOff(e) ? releaseStopped({ e, f: caseOf(e, w), w }) : release(e, w);
 }
 
-/** Decides one Evacuation. KubeVirt acts on marks and migrations; Lifeboat acts on failed attempts and ends. */
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // An earlier Evacuation of the pod has ended, but its mark still exists. Lifeboat cannot distinguish this mark from a
-  // mark of the new Evacuation.
+  // KubeVirt still evacuates the VM for an earlier Evacuation of the pod, which has ended. Lifeboat waits until
+  // KubeVirt's `status.evacuationNodeName` is removed.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -50,13 +49,13 @@ function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Ch
   return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
 }
 
-/** Plans Evacuations for VMIs of tainted nodes, without reading the VMIs' migrations. */
+/** Plans Evacuations for VMIs on tainted nodes. Does not read migrations. */
 export function planByTaint(w: EvacuationWorld): Plan {
   const started = each(w.vmis, (vmi) => startByTaint(vmi, w)).flat();
   return { chains: [...cleared(w), ...started], again: started.length > 0 };
 }
 
-/** Plans new Evacuations. The VMIs were read after all Evacuations. */
+/** Plans new Evacuations. Read the Evacuations before the VMIs. */
 export function planNewEvacuations(w: EvacuationWorld): Plan {
   const byMark = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const { chains, again } = planByTaint(w);
@@ -69,8 +68,8 @@ function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
 }
 
 /**
- * Starts an Evacuation for a VM that KubeVirt's webhook has marked. The webhook marks the VM again with each request of
- * a drain, and does not name the requester.
+ * Starts an Evacuation for a VMI whose `status.evacuationNodeName` is set by KubeVirt's webhook. The VMI does not show
+ * who requested the eviction.
  */
 function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
@@ -106,23 +105,20 @@ function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorl
 
 export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuations" | "settings" | "now"> {
   /**
-   * UIDs of NodeEvacuations that have not ended. Lifeboat keeps the Evacuations of these NodeEvacuations. Undefined:
-   * the NodeEvacuations could not be read.
+   * The UIDs of the NodeEvacuations that have not ended. Lifeboat does not delete their Evacuations. Undefined if the
+   * NodeEvacuations could not be read.
    */
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
-/**
- * Returns whether the Evacuation may be deleted after some time. An Evacuation of a stopped VM may be deleted before
- * the VM starts, unless the Evacuation is withdrawn.
- */
+/** Returns whether the Evacuation may be deleted after some time. */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
 }
 
 /**
- * Deletes Evacuations that ended long ago. Keeps the newest Evacuation of an existing pod, because the name of the next
- * Evacuation continues its number.
+ * Deletes old Evacuations that have ended. Does not delete the newest Evacuation of an existing pod, because the next
+ * Evacuation's name continues its number.
  */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;

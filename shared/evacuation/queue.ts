@@ -1,4 +1,4 @@
-/** KubeVirt's queue of migrations: whether a migration has waited too long, and whether the queue has a free place. */
+/** Checks how long a migration has waited in KubeVirt's queue, and whether KubeVirt could start another migration. */
 import { migratingVmis } from "../facts/questions.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
 import { secondsSince } from "../settings/time.ts";
@@ -23,8 +23,8 @@ export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): b
 }
 
 /**
- * Returns whether KubeVirt could start another migration from this node. KubeVirt's limits count only migrations that
- * have a target pod.
+ * Returns whether KubeVirt could start another migration from this node. KubeVirt's limits apply only to migrations
+ * that have a target pod.
  */
 export function hasPlace({ vmi, w }: EvacuationCase): boolean {
   const running = migratingVmis(w.facts);

@@ -1,4 +1,4 @@
-/** Keeps the names of everyone who requested an evacuation that is in progress. */
+/** Records who requested an evacuation that is in progress. */
 import type { ActionOf } from "../kube/action.ts";
 import { EVACUATION_BOUNDS, type EvacuationFacts } from "../kube/evacuation.ts";
 
@@ -11,8 +11,8 @@ export function requestersOf({
 }
 
 /**
- * Adds a requester to an evacuation in progress. Returns no action if the requester is listed already or the list is
- * full.
+ * Adds a requester to an Evacuation in progress. Returns no action if the list is full or already contains the
+ * requester.
  */
 export function addRequester(joined: EvacuationFacts, name: string): readonly ActionOf<"AddRequester">[] {
   const requester = shortened(name);
@@ -25,7 +25,7 @@ function shortened(name: string): string {
   return name.slice(0, EVACUATION_BOUNDS["status.requesters[]"]).toWellFormed();
 }
 
-/** Makes the patch that adds the name, if nobody has written to the Evacuation since. */
+/** Returns the patch that adds the requester. The patch fails if the Evacuation has changed since it was read. */
 export function requesterPatch({ evacuation, requester }: ActionOf<"AddRequester">) {
   const { resourceVersion, status } = evacuation;
   return { metadata: { resourceVersion }, status: { requesters: [...(status.requesters ?? []), requester] } };

@@ -1,4 +1,6 @@
-/** The next step of an Evacuation: the first rule that applies returns phase, reason, message and actions. */
+/**
+ * Decides the next step of an Evacuation. The first rule that applies returns the phase, reason, message and actions.
+ */
 import { recordEvent } from "../kube/action.ts";
 import { ensureRightBudget } from "../budget/budget.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -20,12 +22,12 @@ import type { EvacuationWorld, EvacuationCase, Next, Rule } from "./world.ts";
 
 // prettier-ignore
 export const RULES: readonly Rule[] = [
-  // Rules that end the Evacuation
+  // These rules end the Evacuation.
   ends.vmiGone, ends.arrived, arriving, ends.duplicate, ends.withdrawn, ends.drainTaintGone, ends.noExecuteTaintGone,
   ends.preemptionOver, ends.exhausted, ends.cannotMigrate,
-  // Rules about the Evacuation's migration
+  // These rules handle the Evacuation's migration.
   noVirtHandler, notThere, migrationFailed, ends.markRemoved, kubevirtBackingOff, migrationStuck, aboutToStart, migrating,
-  // Rules for an Evacuation without a migration
+  // These rules handle an Evacuation without a migration.
   waitForController, pinned, backingOff, createMigration, markMissing, waitForKubeVirt,
 ];
 
@@ -40,15 +42,15 @@ export function nextOf(e: EvacuationFacts, w: EvacuationWorld): Next | "Wait" {
   return "Wait";
 }
 
-/** The VM has moved, but the VMI does not show it yet. */
+/** The migration has succeeded, but the VMI does not show the new node yet. */
 function arriving(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   return migration && follow(f, migration);
 }
 
 /**
- * virt-handler does not run on the node, so no guest can leave. A migration that waits for virt-handler is no failed
- * attempt.
+ * virt-handler does not run on the node, so the VM cannot be migrated. Lifeboat waits and does not treat the migration
+ * as failed.
  */
 function noVirtHandler(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;
@@ -57,7 +59,7 @@ function noVirtHandler(f: EvacuationCase): Next | undefined {
   return blocked(f, "NoVirtHandler", MESSAGES.noVirtHandler(node.name));
 }
 
-/** The VM has no node, or a person moves it to another namespace or cluster: KubeVirt allows no second migration. */
+/** KubeVirt allows no second migration of a VM that has no node or moves to another namespace or cluster. */
 function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
   if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", MESSAGES.notScheduled);
@@ -87,16 +89,14 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   if (migration === undefined) return undefined;
   const delay = attempts.kubevirtBackoff(migration, f.migrations, f.w.now);
   if (delay === undefined) return undefined;
-  // A person's retry affects only migrations for evacuations, not workload updates.
+  // A user's retry affects only migrations for evacuations, not workload updates.
   const isHurried = migration.evacuates !== undefined && attempts.isRetried(f.e);
   if (!isHurried) return delayed(f, migration, delay);
   const next = follow(f, migration);
   return { ...next, actions: [{ verb: "SkipBackoff", migration }] };
 }
 
-/**
- * A migration that cannot start counts as a failed attempt. KubeVirt's own migration during a back-off does not count.
- */
+/** Treats a migration that cannot start as a failed attempt. */
 function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
@@ -105,23 +105,17 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   if (attempts.isBackingOff(f)) return failedBefore(f);
   if (message === undefined || migration.deleting) return undefined;
   if (attempts.isPersons(migration)) {
-    // KubeVirt allows no second migration, and Lifeboat does not delete a person's migration.
+    // KubeVirt allows no second migration, and Lifeboat does not delete a user's migration.
     return blocked(f, "PersonsMigration", MESSAGES.personsMigrationBlocked(migration, message));
   }
   const actions = [{ verb: "DeleteMigration", migration } as const];
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
-/**
- * The time limit for the start of a new migration. KubeVirt creates a migration for an evacuation only when KubeVirt's
- * limits on parallel migrations allow the start.
- */
+/** The time in which a new migration should start, in seconds. */
 const STARTS_SECONDS = 20;
 
-/**
- * KubeVirt has just created a migration. Lifeboat annotates the migration, and does not write a status for the short
- * wait.
- */
+/** KubeVirt has just created a migration. Lifeboat annotates the migration and does not write a status yet. */
 function aboutToStart(f: EvacuationCase): Next | undefined {
   const { e, migration, w } = f;
   const { phase = "Pending" } = e.status;
@@ -139,10 +133,7 @@ function migrating(f: EvacuationCase): Next | undefined {
   return { ...next, stalled: attempts.isStalled(migration, f) };
 }
 
-/**
- * An external controller moves the VM. If KubeVirt's eviction webhook is off, nobody tells the controller about the
- * request, and the message says this.
- */
+/** An external controller moves the VM. The message says whether KubeVirt's webhook informs this controller. */
 function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
   if (!marks.isMarkMissing(f)) {
@@ -165,8 +156,8 @@ function backingOff(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Lifeboat creates a migration, because KubeVirt's evacuation controller has created no migration, or would delay its
- * own migration by a back-off.
+ * Creates a migration if KubeVirt's evacuation controller has not created one, or would create it only after a
+ * back-off.
  */
 function createMigration(f: EvacuationCase): Next | undefined {
   const { e, vmi, w } = f;

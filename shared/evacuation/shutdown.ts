@@ -1,8 +1,7 @@
 /**
- * The common parts of Evacuations that restart or stop a VM which cannot move. A NodeEvacuation creates such
- * Evacuations, and asked.ts and start-again.ts have the rules. KubeVirt's requests have no precondition, so Lifeboat
- * checks each request just before sending it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of
- * virt-controller.
+ * Contains the common parts of Evacuations that restart or stop a VM that cannot be migrated. The rules are in asked.ts
+ * and start-again.ts. KubeVirt's requests have no precondition, so Lifeboat checks each request just before sending it.
+ * Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -20,7 +19,7 @@ export function isRestart({ spec }: EvacuationFacts): boolean {
   return spec.by === "Restart";
 }
 
-/** Returns whether the VM is restarted because its migrations failed too often, not because it cannot migrate. */
+/** Returns whether the VM is restarted because its migrations failed too often. */
 export function isForFailures({ spec }: EvacuationFacts): boolean {
   return (spec.inherited?.attempts ?? 0) > 0;
 }
@@ -35,16 +34,16 @@ export function isOff(vmi: VmiFacts | undefined): boolean {
 
 export interface RequestCase {
   readonly e: EvacuationFacts;
-  /** The VM's case. Undefined: the VM has no VMI. */
+  /** Undefined if the VM has no VMI. */
   readonly f: EvacuationCase | undefined;
   readonly w: EvacuationWorld;
 }
 
 export interface Row<Answer> {
   readonly asked: "nothing yet" | "restart" | "stop" | "restart or stop" | "stop, then start";
-  /** A text for administrators: what has changed since the request, or "nothing". */
+  /** Describes what has changed since the request. */
   readonly since: string;
-  /** A text for administrators: Lifeboat's reaction. */
+  /** Describes Lifeboat's reaction. */
   readonly so: string;
   readonly applies: (q: RequestCase) => boolean;
   readonly answer: (q: RequestCase) => Answer;
@@ -59,19 +58,19 @@ export const isSame = ({ e, f }: RequestCase) => f?.vmi.uid === e.status.virtual
 export const isAnother = (q: RequestCase) => q.f !== undefined && !isSame(q);
 
 /**
- * The time after which an unanswered request counts as lost. No request of Lifeboat takes longer, and virt-controller
- * acts within moments.
+ * The time in seconds after which an unanswered request is treated as lost. virt-controller usually acts within
+ * moments.
  */
 export const LOST_SECONDS = 60;
 
-/** Returns the time after which Lifeboat may send the request again. */
+/** Returns the time at which Lifeboat may repeat the request. */
 export function askedUntil({ status: { nextAttemptTime, startTime } }: EvacuationFacts): string | undefined {
   return nextAttemptTime ?? (startTime === undefined ? undefined : secondsAfter(new Date(startTime), LOST_SECONDS));
 }
 
 /**
- * Returns whether Lifeboat may still send a request. `judged`: the VMI when Lifeboat decided. `now`: the VMI just
- * before the request.
+ * Returns whether Lifeboat may still send the request. `judged` is the VMI on which Lifeboat decided, and `now` is the
+ * VMI just before the request.
  */
 export function mayBeAsked(e: EvacuationFacts, judged: VmiFacts, now: VmiFacts | undefined, asking: Asking): boolean {
   const { vm, node, refusal } = asking;
@@ -90,7 +89,7 @@ function isAsJudged(now: VmiFacts, uid: string, nodeName: string): boolean {
   return isStill && !now.isMigrating && now.decentralized === undefined;
 }
 
-/** Returns the run strategy that the VM has after KubeVirt stops it. */
+/** Returns the VM's run strategy after KubeVirt has stopped the VM. */
 export function leftAs({ spec: { runStrategy } }: EvacuationFacts): string | undefined {
   return runStrategy === "Always" ? "Halted" : runStrategy;
 }

@@ -1,4 +1,4 @@
-/** Starts a VM that was stopped for a NodeEvacuation: the first row that applies is used. */
+/** Starts a VM that was stopped for a NodeEvacuation. The first row that applies is used. */
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";
@@ -8,10 +8,7 @@ import { statusHeldOff, statusReleased } from "./status.ts";
 
 export type StartRow = Row<readonly Action[]>;
 
-/**
- * Rows for a VM that Lifeboat stopped. Lifeboat starts the VM, unless another party has started it or its owner has
- * changed it.
- */
+/** Starts a VM that Lifeboat stopped, unless somebody else has started or changed the VM. */
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
   { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat no longer starts it: its owner decides",

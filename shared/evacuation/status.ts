@@ -1,4 +1,4 @@
-/** Makes the status of an `Evacuation`. */
+/** Makes the status of an Evacuation. */
 import type { Action } from "../kube/action.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { isRetried } from "./attempts.ts";
@@ -20,7 +20,7 @@ interface Subject {
   readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** Returns the actions of a step. An unchanged status causes no status write and no actions in `after`. */
+/** Returns the actions of a step. If the status is unchanged, neither writes it nor performs the actions in `after`. */
 export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
   const { actions = [], after = [] } = next;
   const status = statusAfter(e, vmi, next, w.now);
@@ -37,12 +37,12 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // The text must not end with half a character, because the API server would change the text. Each reconcile would
-    // then write the status again.
+    // The API server would change a text that ends with half a character, and each reconcile would write the status
+    // again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
-    // A retry ends the back-off, including an inherited back-off.
+    // A retry ends the back-off.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
-    // After the end, only `more` sets `nextAttemptTime`, as the back-off of the VM's next Evacuation.
+    // An ended Evacuation may still have a `nextAttemptTime`, which is the back-off for the VM's next Evacuation.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
     attempts: inheritedAttempts(e),
     ...more,
@@ -62,8 +62,8 @@ function identityOf(e: EvacuationFacts, vmi: VmiFacts): Partial<EvacuationStatus
 type Shown = Omit<EvacuationCondition, "lastTransitionTime">;
 
 /**
- * Returns the condition Marked for a marked VM. The condition stays after the mark is gone, so that Lifeboat notices a
- * removed mark.
+ * Returns the condition Marked if the VMI's `status.evacuationNodeName` is set. The condition is not removed later, so
+ * that Lifeboat notices when the field is cleared.
  */
 function marked(vmi: VmiFacts | undefined): readonly Shown[] {
   if (vmi === undefined || !isMarked(vmi)) return [];
@@ -99,12 +99,12 @@ function heldOff(message: string) {
   return { type: "Released", status: "False", reason: "StartsLater", message } as const;
 }
 
-/** Makes the status that says why a stopped VM does not start yet. */
+/** Returns a status that explains why a stopped VM does not start yet. */
 export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: string): EvacuationStatus {
   return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
 }
 
-/** Makes the status after the cleanup. `message`: why nothing was cleaned up. */
+/** Returns the status after the cleanup. `message` explains why nothing was cleaned up. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
   const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
   return { ...status, conditions };

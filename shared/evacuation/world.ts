@@ -1,4 +1,4 @@
-/** The case that the rules decide on: an Evacuation, its VM and the facts about both; and the form of a decision. */
+/** Defines the facts on which the rules decide, and the shape of a decision. */
 import type { Facts } from "../facts/facts.ts";
 import { migrationsOf, podsOf } from "../facts/questions.ts";
 import type { Action } from "../kube/action.ts";
@@ -9,29 +9,21 @@ import type { EvacuationFacts, EvacuationStatus, Phase } from "../kube/evacuatio
 import { type Deciding, secondsSince } from "../settings/time.ts";
 import { isFinal, named } from "../kube/objects.ts";
 
-/** The VMIs and Evacuations to decide about. The rules read all other facts on demand. */
+/** The VMIs and Evacuations to decide about. Rules read all other facts when needed. */
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
-  /**
-   * Every Evacuation that names one of these VMIs, including ended Evacuations and Evacuations whose VMI is missing.
-   * Lifeboat reads them before the VMIs.
-   */
+  /** All Evacuations of these VMIs, including ended ones. Lifeboat reads them before the VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
-  /**
-   * Whether watches show each change. Lifeboat then sees a migration at its creation, and annotates the migration
-   * instead of writing a status.
-   */
+  /** Whether Lifeboat watches migrations. Lifeboat then annotates a new migration instead of writing a status. */
   readonly isWatched?: boolean | undefined;
 }
 
 export interface EvacuationCase {
   readonly e: EvacuationFacts;
   readonly vmi: VmiFacts;
-  /** Migrations of the VMI, including finished ones. */
+  /** All migrations of the VMI, including finished migrations. */
   readonly migrations: readonly MigrationFacts[];
-  /**
-   * The unfinished migration. If KubeVirt and Lifeboat have each created a migration, the migration that KubeVirt uses.
-   */
+  /** The unfinished migration. If there are two, this is the migration that KubeVirt uses. */
   readonly migration: MigrationFacts | undefined;
   readonly w: EvacuationWorld;
 }
@@ -41,24 +33,23 @@ export interface Next {
   readonly reason: string;
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
-  /** Whether KubeVirt ignores the migration. Undefined: the condition Stalled stays unchanged. */
+  /** Whether KubeVirt ignores the migration. If undefined, the condition Stalled is not changed. */
   readonly stalled?: boolean | undefined;
-  /** False: the cleanup of an ended Evacuation is not complete. */
+  /** Whether the cleanup of an ended Evacuation is complete. */
   readonly released?: boolean;
   readonly actions?: readonly Action[];
   readonly after?: readonly Action[];
 }
 
-/** `Wait`: Lifeboat does nothing until the next reconcile. */
+/** Returns `Wait` if Lifeboat must do nothing until the next reconcile. */
 export type Rule = (f: EvacuationCase) => Next | "Wait" | undefined;
 
-/** Returns the case of an Evacuation. Returns undefined if its VMI is missing. */
+/** Returns the facts for an Evacuation. Returns undefined if the VMI is missing. */
 export function caseOf(e: EvacuationFacts, w: EvacuationWorld): EvacuationCase | undefined {
   const vmi = w.vmis.find(({ namespace, name }) => namespace === e.namespace && name === e.spec.vmiName);
   return vmi && newCase(e, vmi, w);
 }
 
-/** Makes a case that reads the migrations when a rule first needs them. */
 function newCase(e: EvacuationFacts, vmi: VmiFacts, w: EvacuationWorld): EvacuationCase {
   return {
     e,
@@ -78,23 +69,20 @@ export function isQueued({ phase }: MigrationFacts): boolean {
   return phase === "" || phase === "Pending";
 }
 
-/** The maximum number of attempts in a status. The API server refuses a whole status if one number exceeds 32 bits. */
+/** The maximum number of attempts in a status. The API server refuses a status with a number that exceeds 32 bits. */
 const MOST_ATTEMPTS = 2 ** 30;
 
-/** Returns the inherited number of attempts, from which counting starts. */
+/** Returns the number of failed attempts, including attempts of the VM's earlier Evacuation. */
 export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
   return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
 }
 
-/**
- * The time after a disruption's deadline, in seconds, in which the disruption may still delete the pod. A requester
- * retries only after the delay in the refusal. The scheduler retries only in its next round.
- */
+/** The time in seconds after the deadline in which the requester or the scheduler may still delete the pod. */
 export const LATEST_SECONDS = 30;
 
 /**
- * Returns whether the preemption's deadline is long over. Lifeboat then reads the pod, to see whether the scheduler is
- * still deleting the pod.
+ * Returns whether the preemption's deadline has long passed. Lifeboat then checks whether the scheduler is still
+ * deleting the pod.
  */
 export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {
   return spec.cause === "Preemption" && secondsSince(spec.deadline, now) >= LATEST_SECONDS;
@@ -102,10 +90,7 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
 
 const SLOW_SECONDS = 60;
 
-/**
- * Returns whether the VM should have left long ago. Lifeboat then reads the node, to see whether virt-handler runs on
- * the node.
- */
+/** Returns whether the evacuation takes unusually long. Lifeboat then checks whether virt-handler runs on the node. */
 export function isSlow({ createdAt }: EvacuationFacts, now: Date): boolean {
   return secondsSince(createdAt, now) >= SLOW_SECONDS;
 }
@@ -114,34 +99,24 @@ export function isOfTaint({ spec: { cause } }: EvacuationFacts): boolean {
   return cause === "DrainTaint" || cause === "NoExecuteTaint";
 }
 
-/**
- * Returns whether the next step depends on the pod's conditions, which show whether the taint manager or the scheduler
- * is still deleting the pod.
- */
+/** Returns whether the next step depends on the pod's conditions. */
 export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
   return e.spec.cause === "NoExecuteTaint" || isPreemptionOverdue(e, now);
 }
 
 /**
- * Returns whether an external controller moves the VM. The controller may try again or shut the VM down, so Lifeboat
- * leaves the controller's migrations alone and creates no migration.
+ * Returns whether an external controller moves the VM. Lifeboat then neither creates nor deletes migrations of the VM.
  */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
 }
 
-/**
- * Returns the unfinished migration if its failure would be a failed attempt. Migrations of external controllers, and
- * migrations to another namespace or cluster, are no attempts.
- */
+/** Returns the unfinished migration if Lifeboat would record its failure as a failed attempt. */
 export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/**
- * Returns whether the VMI does not show the finished migration yet. The guest's pod is then still the pod that has to
- * leave.
- */
+/** Returns whether the migration has finished but the VMI does not show it yet. */
 export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
@@ -154,15 +129,12 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
-/**
- * Returns whether the cause may end before the VM leaves. Evacuations that ended as Duplicates of this Evacuation may
- * have another cause, which remains.
- */
+/** Returns whether the cause may go away before the VM has moved. */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }
 
-/** Returns whether another Evacuation, which ended as a Duplicate of this Evacuation, still wants the VM to leave. */
+/** Returns whether another Evacuation, which ended as a Duplicate of this Evacuation, still requires the VM to move. */
 export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   return w.evacuations.some((other) => {
     const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;
@@ -175,7 +147,7 @@ export function nodeOf({ nodeName }: Pick<VmiFacts, "nodeName">, facts: Facts): 
   return nodeName === undefined ? undefined : facts.get("nodes", named(nodeName));
 }
 
-/** Returns the pod that has to leave, if KubeVirt still lists it. */
+/** Returns the pod that the VM has to leave. Returns undefined if KubeVirt no longer lists the pod. */
 export function podOf({ e, vmi, w }: EvacuationCase): PodFacts | undefined {
   return podsOf(vmi, w.facts).find(({ uid }) => uid === podUIDOf(e));
 }

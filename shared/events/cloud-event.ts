@@ -1,14 +1,14 @@
 /**
- * The relay's events: CloudEvents 1.0, JSON, in batches. An event names an object, and Lifeboat reads the object. A
- * late or repeated event therefore does no harm.
+ * Defines the relay's events: batches of CloudEvents 1.0 in JSON. An event contains only the name of an object, so late
+ * or repeated events do no harm.
  */
 import * as z from "zod/mini";
 
 export const BATCH_CONTENT_TYPE = "application/cloudevents-batch+json";
 export const LARGEST_BATCH = 100;
 /**
- * The maximum size of a batch. Lifeboat reads a batch before it can check the signature, so a stranger could otherwise
- * use up memory. Most events take 500 to 700 bytes.
+ * The maximum size of a batch. Lifeboat must read the whole batch before it can check the signature. Most events take
+ * 500 to 700 bytes.
  */
 export const LARGEST_BATCH_BYTES = 64 * 1024;
 

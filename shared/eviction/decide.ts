@@ -1,4 +1,4 @@
-/** The eviction policy: whether an eviction of a VM's pod is allowed or refused, and what Lifeboat then does. */
+/** Decides whether an eviction of a VM's pod is allowed or refused, and what Lifeboat does afterwards. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
 import type { Cause, EvacuationFacts } from "../kube/evacuation.ts";
@@ -41,7 +41,7 @@ export type DenyReason =
 
 export type EvictionDecision = Allowed | Denied;
 
-/** An answer to an eviction. Lifeboat performs `actions` before the answer and sends `events` after the answer. */
+/** The answer to an eviction. Lifeboat performs `actions` before the answer and sends `events` after the answer. */
 interface Answer {
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
@@ -63,12 +63,14 @@ export interface EvictionFacts extends Moment {
   readonly pod?: PodFacts;
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time as the VMI. */
+  /** All Evacuations of the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
-  /** Whether Lifeboat saw a budget of the VM. Absent: Lifeboat looks for a budget before it creates a budget. */
+  /**
+   * Whether the VM has a PodDisruptionBudget. If absent, Lifeboat reads the PodDisruptionBudgets before it creates one.
+   */
   readonly hasBudget?: boolean;
-  /** Migrations of the VMI, if they affect the decision: see `doMigrationsDecide`. */
+  /** Migrations of the VMI, which are read only if `doMigrationsDecide` returns true. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -81,10 +83,7 @@ interface LiveEviction extends OfVmi {
   readonly strategy: EvictionStrategy;
 }
 
-/**
- * Returns whether migrations affect the decision: only for a live VMI that cannot migrate, and that has a migration or
- * a mark. For all other VMIs the status is enough.
- */
+/** Returns whether the decision depends on migrations. They matter only for a running VMI that cannot migrate. */
 export function doMigrationsDecide(vmi: VmiFacts): boolean {
   if (vmi.liveMigratable.migratable || vmi.deleting || isFinal(vmi) || vmi.evictionStrategy === "None") return false;
   return vmi.isMigrating || vmi.decentralized === "Sends" || vmi.evacuationNodeName !== undefined;
@@ -131,7 +130,7 @@ export function decideEviction(f: EvictionFacts): EvictionDecision {
 
 function decideLiveEviction(f: LiveEviction): EvictionDecision {
   const { pod, vmi, strategy } = f;
-  // A target pod may be evicted if every eviction of its VM is allowed.
+  // If every eviction of the VM is allowed, the eviction of a target pod is allowed too.
   const unconditional = FIRST_REQUEST[strategy][mobilityOf(vmi)] === "allow";
   if (!unconditional && isMigrationTarget(pod, vmi)) return deny(f, "MigrationTarget", MESSAGE.MigrationTarget(vmi));
   const isMarked = vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === pod.nodeName;
@@ -153,8 +152,7 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone");
     case "shutdown": {
-      // The VM moves to another namespace or cluster, with disks that are not shared. A shutdown would end this
-      // migration.
+      // The VM is moving to another namespace or cluster. A shutdown would cancel this migration.
       if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
@@ -182,8 +180,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * Answers an eviction of a VM that is moving. If the VM has no Evacuation although its `status.evacuationNodeName` names
- * its node, creates an Evacuation to record the requester.
+ * Answers an eviction of a VM that is already moving. Creates an Evacuation if the VM has none, to record the
+ * requester.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;
@@ -202,10 +200,7 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/**
- * Creates an Evacuation that records the requester, or joins an existing Evacuation. If the existing Evacuation names
- * no requester, adds this requester.
- */
+/** Creates an Evacuation, or adds the requester to the existing Evacuation. */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };

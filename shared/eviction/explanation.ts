@@ -1,4 +1,4 @@
-/** Explains the decision on a pod: the answer to an eviction, and the facts behind it. */
+/** Explains the decision on a pod and the facts that led to the decision. */
 import { resolveStrategy } from "../settings/strategy.ts";
 import { warningsOf } from "./messages.ts";
 import { called } from "../evacuation/migration-cause.ts";
@@ -12,8 +12,8 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
- * Explains what happens to the guest after a decision whose verdict could mislead. After a refused eviction, for
- * example, the VM moves.
+ * Explains what happens to the guest if the verdict alone could mislead. For example, a VM moves after a refused
+ * eviction.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
@@ -50,7 +50,6 @@ export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decis
   };
 }
 
-/** Describes the VM's unfinished migration. */
 export function movesText(migration: MigrationFacts): string {
   const does =
     migration.phase === "Running"
@@ -61,7 +60,7 @@ export function movesText(migration: MigrationFacts): string {
   return `${called(migration)} ${does}`;
 }
 
-/** Returns the eviction strategy in force. Returns an unknown strategy as written. */
+/** Returns the VM's effective eviction strategy. An unknown strategy is returned unchanged. */
 export function strategyInForce(vmi: VmiFacts, settings: Settings): string {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : resolved.value;

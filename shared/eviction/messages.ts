@@ -1,4 +1,4 @@
-/** Messages for callers: denials and warnings, and who can change what blocks a VM. */
+/** Contains the refusals and warnings for callers, and explains who can fix what blocks a VM. */
 import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
 import { EVACUATION_MESSAGES } from "../evacuation/messages.ts";
@@ -15,9 +15,7 @@ export function quotedVmi(vmi: VmiFacts): string {
   return `VMI "${vmi.namespace}/${vmi.name}"`;
 }
 
-/**
- * Returns KubeVirt's reason why a VMI cannot migrate. If a disk is the reason, adds the disk from KubeVirt's message.
- */
+/** Returns KubeVirt's reason why a VMI cannot migrate, with the name of the disk if a disk is the reason. */
 export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiFacts): string {
   if (reason === undefined) return "no LiveMigratable condition";
   const [, disk] = reason === DISKS ? (WHICH_DISK.exec(message) ?? []) : [];
@@ -25,21 +23,15 @@ export function pinnedBecause({ liveMigratable: { reason, message = "" } }: VmiF
 }
 
 const DISKS = "DisksNotLiveMigratable";
-/**
- * Finds the disk in the message of virt-handler's `checkVolumesForMigration`. The text after the first comma is always
- * the same.
- */
+/** Finds the disk in the message of virt-handler's `checkVolumesForMigration`. */
 const WHICH_DISK = /^cannot migrate VMI(?: with|:) ([^,]+)/;
 const MOST_OF_DISK = 80;
 
 export const MESSAGE = {
-  /**
-   * The text for which the descheduler searches (pkg/descheduler/evictions). KubeVirt's own webhook answers with the
-   * same text.
-   */
+  /** The descheduler searches for this text (pkg/descheduler/evictions). KubeVirt's own webhook uses the same text. */
   EvacuationTriggered: (vmi: VmiFacts) => `Eviction triggered evacuation of ${quotedVmi(vmi)}`,
   /**
-   * `ended`: the phase in which the last Evacuation ended. Present only if KubeVirt has marked the VM again since then.
+   * `ended` is the phase in which the VM's last Evacuation ended, if KubeVirt has requested another evacuation since.
    */
   EvacuationInProgress: (vmi: VmiFacts, ended?: string) =>
     `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
@@ -58,13 +50,12 @@ export const MESSAGE = {
   NotScheduled: (vmi: VmiFacts) => `${quotedVmi(vmi)} is not on a node yet`,
   HotplugOfLiveVmi: (vmi: VmiFacts, pod: PodFacts) =>
     `cannot evict hotplug pod: ${pod.name} holds a volume of running ${quotedVmi(vmi)}`,
-  /** KubeVirt's own webhook reviews the same request, and marks the VM no matter how Lifeboat answers. */
+  /** KubeVirt's own webhook starts an evacuation even if Lifeboat refuses the request. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new evacuation for ` +
     `${Math.ceil(seconds)} s, but KubeVirt's own webhook can mark the VM: stop the drain to keep the VM on its node`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
-  /** Events about a request. */
   asked: (username: string, pod: Pick<PodFacts, "name">, next: string) =>
     `${username} asked to evict pod ${pod.name}: ${next}`,
   evacuates: ({ nodeName }: VmiFacts) => `evacuating the VM from node ${nodeName}`,
@@ -73,10 +64,7 @@ export const MESSAGE = {
   markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for evacuation from node ${nodeName}`,
 } as const;
 
-/**
- * Says what the VM's external controller has done, according to the last reconcile. Only for VMs with the strategy
- * External.
- */
+/** Describes what the VM's external controller has done. Applies only to VMs with the strategy External. */
 export function controllersPart(joined: EvacuationFacts | undefined): string {
   const { waitsForController } = EVACUATION_MESSAGES;
   const { phase, message = waitsForController } = joined?.status ?? {};
@@ -120,7 +108,7 @@ export const REMEDY = {
   MigrationBlocked: "the VM's owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
-/** Remedies for reasons of Blocked Evacuations that no refused eviction has. */
+/** Explains how to fix Evacuations that are blocked for other reasons than a refused eviction. */
 const BLOCKED = {
   NotMarked:
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
@@ -143,8 +131,8 @@ export function remedyOfBlocked(reason = ""): string {
 const MOST_CHARACTERS = 256;
 
 /**
- * Returns the warnings of an answer. An API server passes on the warnings of all webhooks, but only one refusal,
- * usually KubeVirt's. No warning contains the remaining seconds, because kubectl prints an unchanged warning only once.
+ * Returns the warnings of an answer. A warning must not contain the remaining seconds, because kubectl prints an
+ * identical warning only once.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);
@@ -215,7 +203,7 @@ function failures(attempts: number, most: number): string {
   return attempts <= most ? `${attempts} of ${most} attempts have failed` : `${attempts} attempts have failed`;
 }
 
-/** Removes characters that a header cannot carry or that a terminal would interpret. */
+/** Removes control characters, which are not valid in a header and could change a terminal. */
 function sayable(text: string): string {
   const said = plain(text);
   return said.length <= MOST_CHARACTERS ? said : `${said.slice(0, MOST_CHARACTERS - 1)}…`.toWellFormed();

@@ -1,4 +1,7 @@
-/** Reviews an eviction: observes and decides. Facts from watches, which may be old, are enough for a refusal. */
+/**
+ * Reads the facts about an eviction and decides on it. Facts from watches, which may be outdated, are enough for a
+ * refusal.
+ */
 import { areBudgetsWanted } from "../budget/budget.ts";
 import { readBudget } from "../budget/read.ts";
 import { isSafeOnCachedFacts } from "../facts/safe-actions.ts";
@@ -47,7 +50,7 @@ async function review({ key, readPod, request }: EvictionRequest, deps: ReviewDe
     const { vmi } = subject;
     const isNeeded = vmi !== undefined && doMigrationsDecide(vmi);
     const migrations = isNeeded ? await readMigrationsOf([vmi], cluster) : [];
-    // Only a cached review reads the budget here. A live review reads the budget when it creates the Evacuation.
+    // A review on live facts reads the PodDisruptionBudgets later, when it creates the Evacuation.
     const isBudgetRead = vmi !== undefined && cached !== undefined && areBudgetsWanted(await loading);
     const budgets = isBudgetRead ? await readBudget(vmi, cached) : [];
     return { ...subject, migrations, hasBudget: budgets.length > 0 };

@@ -1,12 +1,11 @@
 /**
- * The answers to evictions, by strategy and by whether the VM can migrate: for first requests and for repeated
- * requests.
+ * Contains the answers to first and repeated eviction requests, by eviction strategy and by whether the VM can migrate.
  */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type EvictionStrategy, resolveStrategy, strategyOf } from "../settings/strategy.ts";
 
-/** `migratable` if a live migration can start, otherwise `pinned`. The tables below have a column for each value. */
+/** Whether a live migration of the VM can start. */
 export type Mobility = "migratable" | "pinned";
 
 export function mobilityOf({ liveMigratable }: VmiFacts): Mobility {
@@ -14,8 +13,8 @@ export function mobilityOf({ liveMigratable }: VmiFacts): Mobility {
 }
 
 /**
- * The answer to a first request. `evacuate`: 429, and KubeVirt marks the VM. `refuse`: 429, without a mark. `shutdown`:
- * allowed with a warning.
+ * The answer to a first request. `evacuate` refuses with 429, and KubeVirt starts an evacuation. `refuse` refuses with
+ * 429, and nothing moves. `shutdown` allows with a warning.
  */
 export type FirstAnswer = "allow" | "evacuate" | "refuse" | "shutdown";
 
@@ -28,26 +27,21 @@ export const FIRST_REQUEST = {
   External:              { migratable: "evacuate", pinned: "evacuate" },
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
-/**
- * Returns whether the VM moves when it has to leave its node. An eviction or node pressure then evacuates the VM, and a
- * deletion of its pod is refused.
- */
+/** Returns whether an eviction or node pressure starts an evacuation of the VM. */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
 }
 
-/**
- * Returns whether every eviction of the VM is refused until its owner changes the VM. Lifeboat creates no Evacuation
- * for the VM.
- */
+/** Returns whether every eviction of the VM is refused until its owner changes the VM. */
 export function isHeldFast(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   const resolved = resolveStrategy(vmi, settings);
   return !resolved.known || FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)] === "refuse";
 }
 
 /**
- * The answer to a repeated request. `first`: the answer to the first request. `inProgress`: 429. `unlessMigrating`: 429
- * while a migration is unfinished; otherwise Lifeboat removes the mark and gives the first answer.
+ * The answer to a repeated request. `first` repeats the first answer. `inProgress` refuses with 429. `unlessMigrating`
+ * refuses with 429 while a migration is unfinished, and otherwise clears `status.evacuationNodeName` and repeats the
+ * first answer.
  */
 export type LaterAnswer = "first" | "unlessMigrating" | "inProgress";
 

@@ -1,4 +1,4 @@
-/** Runs a rule again and again, and reads the missing facts between two runs, until the rule has an answer. */
+/** Runs a rule repeatedly and reads the missing facts between two runs, until the rule has an answer. */
 import { ClusterError } from "../kube/failures.ts";
 import { type Answer, type Facts, factsFrom, NotYetRead, type Question, textOf } from "./facts.ts";
 
@@ -19,7 +19,7 @@ export interface Beforehand {
   readonly first?: readonly Question[];
 }
 
-/** The maximum number of rounds of reads. After the last round, a missing fact is a failed read. */
+/** The maximum number of rounds of reads. A fact that is missing after the last round is treated as a failed read. */
 const MOST_ROUNDS = 64;
 
 export async function decide<T>(
@@ -45,13 +45,13 @@ export async function decide<T>(
   }
 }
 
-/** A source of facts that may be outdated, and a check whether a decision on such facts is safe. */
+/** A source of facts that may be outdated, with a check whether a decision on these facts is safe. */
 export interface Source<T> {
   readonly reads: Reads;
   readonly isSafe: (answer: T) => boolean;
 }
 
-/** Tries the sources in order until a decision is safe or uses no cached facts. Reads live facts last. */
+/** Tries the sources in order until a decision is safe. Reads from the API server last. */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,
   sources: readonly Source<T>[],
@@ -78,7 +78,7 @@ function failed(error: unknown): ClusterError {
   throw error;
 }
 
-/** Returns the facts for one run of a rule. `isLast`: a missing fact is a failed read. */
+/** Returns the facts for one run of a rule. If `isLast` is set, a missing fact is treated as a failed read. */
 function runOf(answers: ReadonlyMap<string, Answer | ClusterError>, isLast: boolean) {
   let isCached = false;
   const facts = factsFrom((question) => {

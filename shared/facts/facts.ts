@@ -1,4 +1,6 @@
-/** Facts about one cluster, for rules. If a rule asks for an unread fact, the rule's run ends. */
+/**
+ * Provides facts about one cluster to rules. If a rule needs a fact that is not read yet, the run of the rule stops.
+ */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -7,15 +9,15 @@ import type { FactsOf, Resource } from "../kube/resources.ts";
 import { type Selection, selectorsOf } from "../kube/selection.ts";
 
 /**
- * Another form of the facts about a resource than the form in the table of resources. `name` distinguishes several
- * forms of a resource.
+ * A variant of a resource with other fields than the table of resources. `name` distinguishes the variants of a
+ * resource.
  */
 export interface View<T> {
   readonly resource: Resource;
   readonly name: string;
   /**
-   * Returns the schema of an object. Each read gets a new schema, because a schema may share equal values among the
-   * items of one list.
+   * Returns the schema of an object. Each read uses a new schema, because a schema may share equal values among list
+   * items.
    */
   readonly schema: () => z.ZodMiniType<T>;
 }
@@ -29,16 +31,16 @@ export interface Readable<T> {
   readonly odd: number;
 }
 
-/** Facts of the cluster. Within a decision, the same call returns the same value. A call throws the ClusterError of its read. */
+/**
+ * Facts of the cluster. Within a decision, the same call returns the same value. Throws a ClusterError if the read
+ * failed.
+ */
 export interface Facts {
-  /** Returns the object. Undefined: the object does not exist. */
+  /** Returns the object, or undefined if it does not exist. */
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
-  /** Returns the whole list. An object that cannot be parsed makes the read fail. */
+  /** Returns the whole list. Fails if an object cannot be parsed. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
-  /**
-   * Returns the list without the objects that cannot be parsed. A rule must not conclude that an object missing from
-   * this list does not exist.
-   */
+  /** Returns the objects that can be parsed. An object that is missing from this list may still exist. */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }
 
@@ -51,16 +53,11 @@ export type Question = {
 export interface Answer {
   /** The object or undefined, or the items of a list. */
   readonly value: unknown;
-  /** The parse error of each list item that cannot be parsed. */
   readonly odd?: readonly string[];
-  /** Whether the answer may be outdated. */
   readonly isCached?: boolean;
 }
 
-/**
- * Ends a rule's run because facts are missing. `decide` catches this error, reads the answers to its questions, and
- * runs the rule again.
- */
+/** Stops the run of a rule because facts are missing. `decide` reads the missing facts and runs the rule again. */
 export class NotYetRead extends Error {
   readonly questions: readonly Question[];
 
@@ -71,7 +68,10 @@ export class NotYetRead extends Error {
   }
 }
 
-/** Renders a question as text that identifies it: `nodes node01`, `pods as PreflightPod where spec.nodeName=node01`. */
+/**
+ * Returns a text that identifies the question, such as `nodes node01` or `pods as PreflightPod where
+ * spec.nodeName=node01`.
+ */
 export function textOf({ kind, key, selection }: Question): string {
   const what = typeof kind === "string" ? kind : `${kind.resource} as ${kind.name}`;
   if (key !== undefined) return `${what} ${key.namespace === "" ? key.name : keyOf(key)}`;
@@ -86,7 +86,7 @@ export function textOf({ kind, key, selection }: Question): string {
   ].join(" ");
 }
 
-/** Calls all functions, and collects their missing facts, so that one round reads all missing facts. */
+/** Calls all functions and collects their missing facts, so that all missing facts are read in one round. */
 export function together<T extends readonly (() => unknown)[]>(
   ...asks: T
 ): { readonly [I in keyof T]: ReturnType<T[I]> };
@@ -105,12 +105,12 @@ export function together(...asks: readonly (() => unknown)[]): readonly unknown[
   return answers;
 }
 
-/** Maps items by a rule, so that one round reads the missing facts of all items. */
+/** Maps the items by a rule. The missing facts of all items are read in one round. */
 export function each<Item, T>(items: Iterable<Item>, rule: (item: Item) => T): readonly T[] {
   return together(...Array.from(items, (item) => () => rule(item)));
 }
 
-/** Returns an alternative for a failed read, so that a rule can continue without the fact. */
+/** Returns an alternative value if the read of the fact has failed. */
 export function unlessFailed<T, Otherwise>(
   ask: () => T,
   otherwise: (failed: ClusterError) => Otherwise,
@@ -124,7 +124,8 @@ export function unlessFailed<T, Otherwise>(
 }
 
 /**
- * Applies the rule to the items in order until all places are taken. An item with the result undefined takes no place.
+ * Applies the rule to the items in order until the maximum number of results is reached. Items with the result
+ * undefined are skipped.
  */
 export function takeInOrder<Item, T>(
   items: Iterable<Item>,
@@ -150,8 +151,8 @@ export function takeInOrder<Item, T>(
 }
 
 /**
- * Makes facts from a function that answers questions. For an unread fact, the function throws NotYetRead. For a failed
- * read, the function throws its ClusterError.
+ * Makes facts from a function that answers questions. The function throws NotYetRead for an unread fact, and a
+ * ClusterError for a failed read.
  */
 export function factsFrom(ask: (question: Question) => Answer): Facts {
   function get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;

@@ -2,7 +2,7 @@
 import type { NodeFacts } from "../kube/facts.ts";
 import { type Facts, factsFrom, textOf } from "./facts.ts";
 
-/** Returns facts with these nodes. Throws if a rule reads another kind, because such a read is a defect. */
+/** Returns facts that contain only these nodes. Throws if a rule reads another kind. */
 export function factsOfNodes(nodes: readonly NodeFacts[]): Facts {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   return factsFrom((question) => {

@@ -1,4 +1,4 @@
-/** Questions that several decisions ask. Answered lists leave out objects that cannot be parsed. */
+/** Contains questions that several decisions ask. Lists leave out objects that cannot be parsed. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { isForbidden, isNotServed } from "../kube/failures.ts";
@@ -19,8 +19,8 @@ import {
 import { each, type Facts, unlessFailed } from "./facts.ts";
 
 /**
- * Returns the KubeVirt object. A cluster has at most one KubeVirt object. If the object cannot be parsed, the read
- * fails, because the object's eviction strategy protects VMs.
+ * Returns the cluster's KubeVirt object. Fails if the object cannot be parsed, because VMs depend on its eviction
+ * strategy.
  */
 export function kubeVirt(facts: Facts): FactsOf<"kubevirts"> | undefined {
   return facts.list("kubevirts")[0];
@@ -35,8 +35,7 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
 }
 
 /**
- * Lists NodeEvacuations. A NodeEvacuation of a RollingMaintenance has the pause, the withdrawal and the time limit of
- * the RollingMaintenance.
+ * Lists the NodeEvacuations. A NodeEvacuation of a RollingMaintenance inherits its pause, withdrawal and time limit.
  */
 export function nodeEvacuations(facts: Facts): readonly NodeEvacuationFacts[] {
   const all = facts.readable("nodeevacuations").items;
@@ -53,25 +52,19 @@ export function vmisOn(node: string, facts: Facts): readonly VmiFacts[] {
   return facts.readable("virtualmachineinstances", selectVmisOn(node)).items;
 }
 
-/** Lists VMIs whose migration already has a target pod. */
+/** Lists the VMIs whose migration has a target pod. */
 export function migratingVmis(facts: Facts): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", MIGRATING_VMIS).items;
   return found.filter(({ isMigrating }) => isMigrating);
 }
 
-/**
- * Lists the migrations that have just succeeded. Reads only some migrations, because KubeVirt keeps five finished
- * migrations for each VMI.
- */
+/** Lists some of the migrations that have succeeded. KubeVirt stores five finished migrations for each VMI. */
 export function finishedMigrations(facts: Facts): readonly MigrationFacts[] {
   const some = facts.readable("virtualmachineinstancemigrations", SOME).items;
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
-/**
- * Lists unfinished migrations of these VMIs. Reads nothing for a VMI with one pod and without a mark or a migration
- * label, because such a VMI has no unfinished migration.
- */
+/** Lists the unfinished migrations of these VMIs. Skips VMIs that cannot have an unfinished migration. */
 export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): readonly MigrationFacts[] {
   const moving = vmis.filter((vmi) => {
     const isAsked = vmi.isMigrating || vmi.evacuationNodeName !== undefined || vmi.decentralized === "Sends";
@@ -87,8 +80,7 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
 }
 
 /**
- * Returns the list, or an empty list if the cluster does not serve the kind. A forecast works in a cluster without
- * Lifeboat.
+ * Returns an empty list if the cluster does not serve the kind. A forecast also works in a cluster without Lifeboat.
  */
 export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   return unlessFailed(list, (failed) => {
@@ -97,18 +89,18 @@ export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   });
 }
 
-/** Lists migrations of a VMI, including finished ones. */
+/** Lists all migrations of a VMI, including finished migrations. */
 export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly MigrationFacts[] {
   const lists = selectMigrationsOf([vmi]).map((one) => facts.readable("virtualmachineinstancemigrations", one).items);
   return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
 }
 
-/** Lists pods with the label of the VMI's launcher pods. A tenant may give other pods the same label. */
+/** Lists the pods with the label of the VMI's launcher pods. Other pods may have the same label. */
 export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
   return facts.readable("pods", selectPodsOf(vmi)).items;
 }
 
-/** Returns a fact, or the alternative if Lifeboat may not read the fact. */
+/** Returns the fact, or the alternative value if Lifeboat has no permission to read it. */
 export function unlessForbidden<T>(ask: () => T, otherwise: T): T {
   return unlessFailed(ask, (failed) => {
     if (isForbidden(failed)) return otherwise;

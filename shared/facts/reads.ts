@@ -1,7 +1,4 @@
-/**
- * Sources of facts: the API server, or the watches that this process has. The API server answers questions that the
- * watches cannot answer.
- */
+/** Reads facts from the API server, or from the watches of this process if they have the answer. */
 import { shownList, shownObject, type Stores } from "../kube/cache.ts";
 import type { Client } from "../kube/client.ts";
 import { type Answer, type Question, textOf } from "./facts.ts";
@@ -25,7 +22,7 @@ export function watchedReads(stores: Stores, cluster: Client): Reads {
 }
 
 function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | undefined {
-  // The watches keep only the fields in the table of resources, and a view may need other fields.
+  // A watch stores only the fields in the table of resources, and a view may need other fields.
   if (typeof kind !== "string") return undefined;
   if (key !== undefined) {
     const shown = shownObject(stores, kind, key);
@@ -35,7 +32,7 @@ function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | u
   return items && { value: items, isCached: true };
 }
 
-/** Returns the caller's answers, which may be outdated, and reads all other answers. */
+/** Answers questions from the given answers, which may be outdated, and reads all other answers. */
 export function givenReads(given: readonly (readonly [Question, Answer])[], otherwise: Reads): Reads {
   const answers = new Map(given.map(([question, answer]) => [textOf(question), { ...answer, isCached: true }]));
   return async (question) => answers.get(textOf(question)) ?? (await otherwise(question));

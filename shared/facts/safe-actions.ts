@@ -1,29 +1,25 @@
 /**
- * Actions that are safe on cached facts, which may be old. For all other actions Lifeboat decides again on live facts.
+ * Lists the actions that are safe on cached facts, which may be outdated. For all other actions Lifeboat decides again
+ * on live facts.
  */
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 
-/**
- * Deletions are not listed, because Lifeboat reviews deletions on live facts: an allowed deletion ends a VM, and no
- * other webhook protects it.
- */
+/** Deletions of pods are not listed, because Lifeboat always decides on deletions with live facts. */
 export type Decision = "Eviction" | "Reconcile";
 
-/**
- * For each action, the decisions that may take the action on cached facts. An action without a row needs live facts.
- */
+/** The decisions that may perform the action on cached facts. An action that is not listed needs live facts. */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name of the Evacuation contains the pod's UID and a counter, so Lifeboat joins an existing Evacuation.
+  // The name contains the pod's UID and a counter, so an Evacuation that already exists is not created twice.
   CreateEvacuation: ["Eviction"],
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
-  // The write fails if the Evacuation has changed since Lifeboat read it.
+  // The write fails if the Evacuation has changed since it was read.
   AddRequester: ["Eviction"],
-  // The patch tests the UID, and writes values that never change.
+  // The patch checks the UID and writes values that never change.
   AnnotateMigration: ["Reconcile"],
-  // The write fails if the Evacuation has changed since Lifeboat read it. A status that ends an Evacuation or adds a
-  // failed attempt needs live facts, because no later reconcile can undo the status.
+  // The write fails if the Evacuation has changed since it was read. A status that ends an Evacuation or records a
+  // failed attempt still needs live facts, because it cannot be undone.
   WriteStatus: ["Reconcile"],
 };
 
@@ -34,15 +30,12 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
   return action.verb !== "WriteStatus" || CONTINUING.has(action.status.phase ?? "Pending");
 }
 
-/**
- * Returns whether the action is safe if only the VMI was read live. The live VMI is enough to write the phase Moved.
- */
+/** Returns whether the action is safe if only the VMI was read live. */
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");
 }
 
-/** Returns whether the action is safe if the VMI and its Evacuations were read at the same time. */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;
   if (action.verb !== "WriteStatus") return true;

@@ -1,6 +1,5 @@
 /**
- * Decides which deletions of a VM's pods are refused, and until which deadline. The guest can then move before the pod
- * gets SIGTERM.
+ * Decides which deletions of a VM's pods are refused, and until when. The VM can then move before the pod gets SIGTERM.
  */
 import { newEvacuation } from "../evacuation/identity.ts";
 import { markActions } from "../evacuation/mark.ts";
@@ -28,8 +27,8 @@ import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 export interface DeletionRefusal {
   readonly verdict: "Refuse";
   /**
-   * The delay in seconds before the requester's client tries again; client-go tries again at most ten times. Absent:
-   * the client does not try again.
+   * The delay in seconds before the client tries again. client-go tries again at most ten times. If absent, the client
+   * does not try again.
    */
   readonly retryAfterSeconds?: number;
   readonly message: string;
@@ -58,13 +57,12 @@ export type DeletionAllowReason = (typeof ALLOW_REASONS)[number];
 interface Allowal {
   readonly verdict: "Allow";
   readonly reason: DeletionAllowReason;
-  /** The actions that Lifeboat performs before the answer, because SIGTERM follows an allowed deletion at once. */
+  /**
+   * Lifeboat performs these actions before the answer, because the pod gets SIGTERM as soon as the deletion is allowed.
+   */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
-  /**
-   * Whether a policy of the API server may refuse this deletion. Lifeboat then deletes the pod itself, and the
-   * requester finds that the pod is gone.
-   */
+  /** Whether a policy of the API server may refuse this deletion. Lifeboat then deletes the pod itself. */
   readonly isByLifeboat?: true;
 }
 
@@ -74,10 +72,10 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   readonly pod: PodFacts;
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time as the VMI. */
+  /** All Evacuations of the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly node?: NodeFacts;
-  /** Whether the scheduler deletes the pod to make room for a virt-handler pod. */
+  /** Whether the scheduler preempts the pod in favor of a virt-handler pod. */
   readonly makesRoomForHandler?: boolean;
 }
 
@@ -115,16 +113,16 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   if (vmi.nodeName === undefined) return allow("NotScheduled");
   if (!kube.isAlive(f.node)) return allow("NodeNotAlive");
   if (!kube.isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
-  // No guest can move to a pod that KubeVirt does not list, so the pod may be deleted.
+  // A VM cannot run in a pod that KubeVirt does not list, so the pod may be deleted.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
-  // The deletion of a target pod ends a guest only if the guest already runs in that pod.
+  // If the guest does not run in the target pod, an allowed deletion needs neither actions nor Events.
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 
 /**
- * The time after the deadline in which Lifeboat still protects the old pod of a guest that runs on its target. In
- * post-copy, the guest needs the old pod's memory until the migration ends.
+ * The time after the deadline in which Lifeboat still protects the source pod of a post-copy migration. Until the
+ * migration ends, the guest needs the memory of this pod.
  */
 const POST_COPY_MS = 300_000;
 
@@ -157,8 +155,8 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
 }
 
 /**
- * Sets the label that makes virt-handler refuse to shut the guest down for some time after SIGTERM. The label would not
- * help at a node termination, because the machine is gone soon.
+ * Sets the label that delays the guest's shutdown after SIGTERM. The label does not help if the node is being
+ * terminated.
  */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
   const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
@@ -170,16 +168,13 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/** The delay until the next attempt, in seconds, while the migration runs. `kubectl drain` also waits 5 seconds. */
+/** The delay until the next attempt while the migration runs, in seconds. `kubectl drain` also waits 5 seconds. */
 export const RETRY_SECONDS = 5;
-/**
- * The delay after the first refusal, in seconds. KubeVirt needs some time to start the migration, and the guest needs
- * longer to move.
- */
+/** The delay after the first refusal, in seconds. KubeVirt needs this time to start the migration. */
 const FIRST_RETRY_SECONDS = 10;
 /**
- * The delay for a VM in KubeVirt's queue, in seconds. With this delay, client-go's attempts last until the deadline of
- * a preemption.
+ * The delay for a VM in KubeVirt's queue, in seconds. With this delay, client-go tries again until the deadline of a
+ * preemption.
  */
 const QUEUED_RETRY_SECONDS = 15;
 
@@ -194,8 +189,7 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
     retryAfterSeconds: retryAfterSeconds(vmi, mine, (deadline - f.now.getTime()) / 1000),
     message: MESSAGES.waits(pod, cause, vmi, until),
   } as const;
-  // The deletion of a migration's target pod starts no evacuation, because the VM is not on that pod's node yet. A
-  // later deletion of the pod starts an evacuation.
+  // The deletion of a target pod does not start an evacuation, because the VM does not run on that node yet.
   const isStarted = mine !== undefined || known.some(isBackingOff) || kube.isMigrationTarget(launcher, vmi);
   if (isStarted) return { ...refusal, actions: [], events: [] };
   const { name, actions } = startDisruption(
@@ -209,16 +203,16 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
 }
 
 /**
- * Returns whether the disruption's Evacuation has just ended without a move. A new Evacuation must wait for the end of
- * the back-off.
+ * Returns whether the disruption's Evacuation has ended without a migration. A new Evacuation starts only after the
+ * back-off.
  */
 function isBackingOff({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }
 
 /**
- * Returns the delay until the requester's next attempt, in seconds. Few attempts are better: if Lifeboat does not
- * answer an attempt, the webhook's failurePolicy `Ignore` allows the deletion.
+ * Returns the delay until the requester's next attempt, in seconds. Long delays are safer, because an attempt that
+ * Lifeboat cannot answer deletes the pod (failurePolicy `Ignore`).
  */
 function retryAfterSeconds(vmi: VmiFacts, known: KnownDisruption | undefined, secondsLeft: number): number {
   const pause = known === undefined ? FIRST_RETRY_SECONDS : QUEUED_RETRY_SECONDS;
@@ -231,8 +225,8 @@ interface Chosen extends Disruption {
 }
 
 /**
- * Starts an evacuation for the disruption. If a drain's Evacuation is active already, that Evacuation continues, and
- * the disruption's Evacuation ends as its Duplicate. The disruption's deadline still applies.
+ * Starts an evacuation for the disruption. If a drain already evacuates the VM, the new Evacuation ends as a Duplicate,
+ * but its deadline still applies.
  */
 export function startDisruption(
   vmi: VmiFacts,

@@ -1,6 +1,6 @@
 /**
- * The disruption that ends a pod, and until when Lifeboat refuses the deletion. Upstream: `DisruptionTarget`;
- * Karpenter's node termination.
+ * Finds the disruption that deletes a pod, and the time until which Lifeboat refuses the deletion. Upstream:
+ * `DisruptionTarget`; Karpenter's node termination.
  */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -21,8 +21,8 @@ export interface KnownDisruption extends Disruption {
 }
 
 /**
- * Returns the disruption in the pod's DisruptionTarget condition, if the condition is True. For a condition with a
- * future time, counts the deadline from now.
+ * Returns the disruption in the pod's DisruptionTarget condition if the condition is True. If the condition's time is
+ * in the future, the deadline starts now.
  */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
@@ -33,19 +33,19 @@ export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment)
 }
 
 export interface DisruptionSubject {
-  /** The pod to delete: the VM's launcher, or another pod of the VM. */
+  /** The pod to delete, which is the VM's launcher or another pod of the VM. */
   readonly pod: PodFacts;
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
-  /** UID of the launcher. */
+  /** The UID of the launcher pod. */
   readonly podUID: string;
 }
 
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
- * Lists the disruptions that Evacuations record, the oldest first. A disruption is listed until its Evacuation has
- * ended and the back-off is over. An Evacuation that ended as a Duplicate keeps its disruption in the list.
+ * Lists the recorded disruptions, oldest first. A disruption is listed until its Evacuation has ended and the back-off
+ * is over.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -64,8 +64,8 @@ export function knownDisruptions(
 }
 
 /**
- * Returns whether a recorded disruption is over: a preemption did not delete the pod in time, or a later disruption is
- * ending the pod now. The Evacuation continues, because the VM still has to leave.
+ * Returns whether a recorded disruption is over, because a preemption did not delete the pod in time or a later
+ * disruption is deleting the pod.
  */
 function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts, now: Date): boolean {
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
@@ -85,18 +85,18 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 }
 
 /**
- * Returns the cause of the deletion: the node's termination if the requester terminates nodes, otherwise the cause in
- * the pod's condition. Does not check whether the guard is on for this cause.
+ * Returns the cause of the deletion. The cause is NodeTermination if the requester terminates nodes. Otherwise the
+ * pod's condition contains the cause.
  */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
 }
 
-/** Returns the disruption. The earliest deadline applies if Evacuations have other deadlines. */
+/** Returns the disruption with the earliest of all recorded deadlines. */
 export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
-  // The pod is already terminating, so the request only shortens its grace period.
+  // The pod is already terminating, so the request only shortens the grace period.
   if (isOfNode && pod.deleting) return undefined;
   const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
   if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
@@ -106,15 +106,12 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
 
 export interface DeletionTerms {
   readonly requester: string;
-  /**
-   * When the pod has to be gone, according to the requested grace period, in milliseconds since the epoch. Karpenter
-   * requests a grace period until the end of its node.
-   */
+  /** The end of the requested grace period, in milliseconds since the epoch. */
   readonly deleteBy?: number;
   readonly graceSeconds?: number | undefined;
 }
 
-/** The grace period that Karpenter requests when no time is left. */
+/** The grace period in seconds that Karpenter requests when no time is left. */
 const NO_TIME_LEFT_SECONDS = 1;
 
 export function deleteByOf(graceSeconds: number | undefined, asked: Date): number | undefined {
@@ -123,8 +120,8 @@ export function deleteByOf(graceSeconds: number | undefined, asked: Date): numbe
 }
 
 /**
- * Returns the termination of the node. The deadline is the time in the node's annotation. Without the annotation, the
- * deadline is the end of the requested grace period.
+ * Returns the termination of the node. The deadline is the time in the node's annotation, or else the end of the
+ * requested grace period.
  */
 export function terminationOf(
   { node, deleteBy }: DeletionTerms & { readonly node?: NodeFacts },
@@ -138,18 +135,17 @@ export function terminationOf(
   };
 }
 
-/** The time that a migration needs at least. If the machine is gone sooner, no migration can finish. */
+/** The minimum time that a migration needs, in seconds. */
 const NEAR_SECONDS = 15;
 
-/**
- * Returns whether the deadline is too near to migrate. If no migration is in progress, the guest uses the remaining
- * time to shut down in order.
- */
+/** Returns whether the deadline is too near for a migration. The guest then uses the remaining time to shut down. */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }
 
-/** Returns whether the pod's label marks the pod as a VM's pod. The guard's policies select pods by the same label. */
+/**
+ * Returns whether the pod has the label of a VM's pod. The policies of the API server select pods by the same label.
+ */
 function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }
@@ -160,7 +156,6 @@ function isMadeForVm({ labels }: PodFacts): boolean {
  */
 const ENDING_TAINTS = new Set(["karpenter.sh/disrupted", "karpenter.sh/disruption"]);
 
-/** Returns whether the node shows that it is being terminated. */
 function isEnding({ unschedulable, endsAt, taints }: NodeFacts): boolean {
   return unschedulable || endsAt !== undefined || taints.some(({ key }) => ENDING_TAINTS.has(key));
 }
@@ -170,17 +165,15 @@ interface Deletion extends Moment, DeletionTerms {
   readonly node?: NodeFacts;
 }
 
-/**
- * The shortest grace period, in seconds, of the deletions that the API server's policy refuses for a terminating node.
- */
+/** The shortest grace period in seconds for which the policy refuses deletions on a terminating node. */
 const HELD_SECONDS = 60;
 
-/** Returns whether a policy of the API server may refuse the deletion, even while Lifeboat answers. */
+/** Returns whether a policy of the API server may refuse the deletion. */
 export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Deletion): boolean {
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);
   if (cause !== "NodeTermination") return cause === "Preemption";
-  // Only the node, not the pod, shows a node termination.
+  // A pod does not show that its node is being terminated. Only the node shows it.
   const isShown = node === undefined || isEnding(node);
   return isGateOn(cause, m.settings) && graceSeconds >= HELD_SECONDS && isShown;
 }

@@ -1,6 +1,6 @@
 /**
- * Disruptions in progress: pods that a scheduler or a taint manager is ending, NoExecute taints, and deadlines that
- * have passed.
+ * Handles disruptions in progress: pods that a scheduler or a taint manager is deleting, NoExecute taints, and passed
+ * deadlines.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { conditionedDisruption, knownDisruptions } from "./disruption-cause.ts";
@@ -33,8 +33,8 @@ export interface DisruptionWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   /**
-   * Launcher pods to check: pods that an event names, pods on nodes with a NoExecute taint, and pods with a deadline
-   * that may be over.
+   * The launcher pods to check: pods from an event, pods on nodes with a NoExecute taint, and pods with a deadline that
+   * may have passed.
    */
   readonly pods: readonly PodFacts[];
 }
@@ -50,18 +50,15 @@ export function planDisruptions(w: DisruptionWorld): Plan {
   return { chains: chains.filter((chain) => chain.length > 0), again };
 }
 
-/**
- * Returns whether the VMI runs in the pod. The pod must be on the VMI's node, and must not belong to an earlier VMI of
- * the same name.
- */
+/** Returns whether the VMI runs in the pod. An earlier VMI may have had the same name. */
 function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
   const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
   return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
 }
 
 /**
- * Deletes a pod in which no VM runs, if the pod's condition says that the taint manager deletes the pod. A migration's
- * target pod stays, because a guest may move to it.
+ * Deletes a pod without a running VM if the taint manager tried to delete it. Does not delete the target pod of a
+ * migration.
  */
 function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: DisruptionWorld) {
   const isWanted = isGateOn("NoExecuteTaint", settings) || settings.isHoldingTaints;
@@ -70,15 +67,12 @@ function orphaned(pod: PodFacts, vmi: VmiFacts | undefined, { settings }: Disrup
   return isWanted && isOther && isReasonGiven(pod) && !pod.deleting ? [{ verb: "DeletePod", pod } as const] : [];
 }
 
-/**
- * Starts an evacuation for a pod that a disruption already terminates, and records an Event. The pod gets SIGTERM soon,
- * so the move may fail.
- */
+/** Starts an evacuation for a pod that is already terminating, and records an Event. */
 function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  // The guard's Evacuation already records this disruption.
+  // True if an Evacuation already records this disruption.
   const isKnown = knownDisruptions({ pod, vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };
@@ -94,7 +88,7 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, facts }: DisruptionW
 }
 
 /**
- * Moves the VM if a NoExecute taint ends its pod, or deletes the pod. The taint manager does not try again after a
+ * Moves the VM or deletes the pod if the pod does not tolerate a NoExecute taint. The taint manager does not repeat a
  * refused deletion.
  */
 function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
@@ -110,7 +104,7 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   if (knownDisruptions(subject, w.now).some(({ cause }) => cause === "NoExecuteTaint")) {
     return overdue(pod, vmi, { ...w, node, taint });
   }
-  // Counts the deadline from now, not from the taint, so that the VM gets its full time even after an outage of
+  // The deadline starts now and not at the taint's time, so that the VM gets its full time even after an outage of
   // Lifeboat.
   const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
@@ -127,8 +121,8 @@ function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
 }
 
 /**
- * Returns a taint that the pod does not tolerate, or no longer tolerates. If the taint manager has already deleted the
- * pod, ignores the remaining time.
+ * Returns a taint whose toleration is missing or has expired. If the taint manager has already deleted the pod, ignores
+ * the remaining time.
  */
 function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
   return taints.find((taint) => {
@@ -138,8 +132,8 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether the policy refuses a deletion that should happen. A deletion should happen if the gate is off, or if
- * the node is lost and the VM has to start elsewhere.
+ * Returns whether a policy refuses a deletion that Lifeboat wants to allow. This is the case if the guard is off for
+ * taints or the node is lost.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   const { isHoldingTaints } = m.settings;
@@ -148,7 +142,7 @@ function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   return isVain && dueTaint(pod, driving, m) !== undefined;
 }
 
-/** Deletes the pod of a VM that does not move, as the taint manager would without Lifeboat. */
+/** Deletes the pod of a VM that does not move. */
 function letGo(pod: PodFacts, vmi: VmiFacts, { key }: Taint, { settings }: DisruptionWorld): readonly Action[] {
   const resolved = resolveStrategy(vmi, settings);
   const message = MESSAGES.taintedAndStays(pod, key);
@@ -161,10 +155,10 @@ interface Tainted extends DisruptionWorld {
   readonly taint: Taint;
 }
 
-/** After the deadline Lifeboat deletes the pod, unless the VM's evacuation was given up or cancelled. */
+/** Deletes the pod after the deadline, unless the VM's evacuation has failed or was cancelled. */
 function overdue(pod: PodFacts, vmi: VmiFacts, { evacuations, node, taint, settings, now }: Tainted) {
-  // In post-copy, deleting the old pod would end the guest. Without virt-handler, the guest cannot leave the pod. In
-  // both cases the pod stays.
+  // After a post-copy migration has started, the guest still needs this pod. Without virt-handler, the guest cannot
+  // leave the pod.
   if (vmi.guestOnTarget === true || isHandlerMissing(node, now)) return [];
   const subject = { pod, vmi, evacuations: ofVmi(evacuations, vmi), podUID: pod.uid };
   if (activeEvacuation(vmi, subject.evacuations, pod.uid)?.spec.intent !== "Evacuate") return [];

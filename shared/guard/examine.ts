@@ -1,6 +1,6 @@
 /**
- * The doctor's check of the guard: whether it is on, and whether the API server's policies act while Lifeboat is
- * unavailable.
+ * Checks for the doctor whether the guard is on, and whether the policies of the API server protect pods while Lifeboat
+ * is unavailable.
  */
 import type { Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
@@ -20,7 +20,7 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   return [...holds, warning(MESSAGES.refusesNothing, MESSAGES.noGate, fix)];
 }
 
-/** Checks the API server's policies for an outage of Lifeboat, and whether VMs can leave a tainted node. */
+/** Checks the policies of the API server, and whether VMs can leave a tainted node. */
 async function holdsOf({ holdPolicies, kubevirt, settings }: Examined): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];

@@ -1,4 +1,4 @@
-/** The feature that guards VMs' pods against deletions. */
+/** Defines the feature that protects the pods of VMs against deletions. */
 import { type Feature, grant } from "../settings/feature.ts";
 import { examineGuard } from "./examine.ts";
 import { planDisruptions } from "./disruption.ts";

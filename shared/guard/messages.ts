@@ -1,4 +1,4 @@
-/** All messages of the guard, in answers, Events and the doctor: what happened, why, and what to do. */
+/** Contains all messages of the guard for answers, Events and the doctor. */
 import type { Cause } from "../kube/evacuation.ts";
 import type { NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
@@ -12,7 +12,7 @@ interface Deletion {
 }
 
 export const GUARD_MESSAGES = {
-  // A deletion that is refused or allowed
+  // Messages about a deletion that is refused or allowed.
   waits: (pod: Named, cause: Cause, vmi: NamespacedName, until: string) =>
     `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
     `at the latest until ${until}`,
@@ -28,7 +28,7 @@ export const GUARD_MESSAGES = {
   nodeEnds: (deadline: string) => `the VM has not moved, and its node is terminated at ${deadline}`,
   deadlinePassed: (seconds: number) => `the VM has not moved within ${seconds} s`,
 
-  // A disruption in progress
+  // Messages about a disruption in progress.
   terminating: (pod: Named, cause: Cause, nodeName: Where) =>
     `pod ${pod.name} is terminating (cause ${cause}): moving the VM off node ${nodeName}, if there is time`,
   tainted: (node: Named, taint: string, pod: Named) =>
@@ -38,7 +38,7 @@ export const GUARD_MESSAGES = {
   overdue: ({ name, nodeName }: PodFacts, deadline: Where, taint: string) =>
     `the VM has not left node ${nodeName} by ${deadline} (taint ${taint}): deleting pod ${name}`,
 
-  // The doctor
+  // Messages of the doctor.
   refusesDeletions: (causes: readonly string[]) => `the guard refuses deletions: ${causes.join(", ")}`,
   off: "the guard is off",
   refusesNothing: "the guard is installed and refuses nothing",

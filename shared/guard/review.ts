@@ -1,4 +1,4 @@
-/** Reviews a deletion that may be a disruption: observes and decides. */
+/** Reads the facts about a deletion that may be a disruption, and decides on it. */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { allow, decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** The pod from the API server's request. An ordinary deletion needs no other facts, so Lifeboat reads nothing. */
+  /** The pod from the API server's request. For an ordinary deletion, Lifeboat reads nothing else. */
   readonly pod: PodFacts;
 }
 
@@ -22,16 +22,13 @@ export interface DeletionDeps extends Performing {
 export interface DeletionReview {
   readonly facts: DeletionFacts;
   readonly decision: DeletionDecision;
-  /**
-   * Why the VMI's Evacuations could not be listed. The review continues without Evacuations, because the VM can be
-   * marked without them.
-   */
+  /** The error if the VMI's Evacuations could not be listed. The review continues without Evacuations. */
   readonly failedRead?: ClusterError | undefined;
 }
 
 /**
- * Reviews a deletion. Before Lifeboat deletes a pod, it reads the pod and decides again. Anybody with the webhook token
- * could send a review with an invented pod.
+ * Reviews a deletion. Before Lifeboat deletes a pod, it reads the pod and decides again, because anybody with the
+ * webhook token could send a review with an invented pod.
  */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;
@@ -70,8 +67,8 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
 /**
- * Returns whether the scheduler makes room for a virt-handler pod. Reads pods only if virt-handler reported its
- * termination. Only a pod in KubeVirt's namespace counts, because a tenant may copy virt-handler's label.
+ * Returns whether the scheduler preempts the pod in favor of a virt-handler pod. Reads only pods in KubeVirt's
+ * namespace, because other pods may have the same label.
  */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;

@@ -1,6 +1,6 @@
 /**
- * Actions: the only things that change a cluster. Policy returns actions, `act` performs them, explain prints them, and
- * a dry run skips them.
+ * Defines the actions, which are the only way to change a cluster. Policy returns actions, `act` performs them, explain
+ * prints them, and a dry run skips them.
  */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, MigrationCause, Urgency } from "./evacuation.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
@@ -17,19 +17,17 @@ import type {
 
 export type Action =
   /**
-   * Makes KubeVirt set a VMI's `status.evacuationNodeName`. `forDescheduler`: KubeVirt prefers migrations of drains to
-   * this VMI's migration. `launcher`: the name of the VMI's launcher pod, which Lifeboat otherwise reads.
+   * Makes KubeVirt set the VMI's `status.evacuationNodeName`. If `forDescheduler` is set, KubeVirt prefers migrations
+   * of drains to this migration. `launcher` is the name of the VMI's launcher pod. If it is absent, Lifeboat reads the
+   * name.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
-  /** Sets the label that MigrationPolicies select. If this action fails, the chain of actions continues. */
+  /** Sets the label that MigrationPolicies select. If this action fails, the next actions are still performed. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
-  /** Sets or removes the label `lifeboat.dev/shield`. `optional`: the chain of actions continues after a failure. */
+  /** Sets or removes the label `lifeboat.dev/shield`. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
-  /**
-   * Creates an Evacuation, or adds the requester to an active Evacuation of the same name. `optional`: if no Evacuation
-   * can be created, the VM is marked without a label.
-   */
+  /** Creates an Evacuation, or adds the requester to an active Evacuation of the same name. */
   | { readonly verb: "CreateEvacuation"; readonly evacuation: NewEvacuation; readonly optional?: true }
   | { readonly verb: "WriteStatus"; readonly evacuation: EvacuationFacts; readonly status: EvacuationStatus }
   | { readonly verb: "DeleteEvacuation"; readonly evacuation: EvacuationFacts }
@@ -39,56 +37,49 @@ export type Action =
       readonly vmi: VmiFacts;
       readonly name: string;
       readonly evacuation: Pick<EvacuationFacts, "name" | "spec">;
-      /** Performed if KubeVirt's webhook or an admission policy permanently refuses the migration. */
+      /** Actions to perform if KubeVirt's webhook or an admission policy permanently refuses the migration. */
       readonly ifRefused?: readonly Action[];
     }
   | { readonly verb: "DeleteMigration"; readonly migration: MigrationFacts }
   | { readonly verb: "SkipBackoff"; readonly migration: MigrationFacts }
-  /** Adds Lifeboat's annotations to KubeVirt's migration. If this action fails, the chain of actions continues. */
+  /** Adds Lifeboat's annotations to a migration that KubeVirt created. */
   | {
       readonly verb: "AnnotateMigration";
       readonly migration: MigrationFacts;
       readonly cause: MigrationCause;
       readonly evacuation: string;
     }
-  /**
-   * Creates a budget for a VM without a budget. `missing`: the caller knows that the VM has no budget, so Lifeboat does
-   * not read budgets first. The chain continues after a permanent refusal. `optional`: the chain continues after any
-   * failure.
-   */
+  /** Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check for existing ones. */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
-  /** Corrects size, selector and owner of Lifeboat's budget. The chain continues after a permanent refusal. */
+  /** Corrects size, selector and owner of Lifeboat's PodDisruptionBudget. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
-  /** Deletes a pod. `graceSeconds`: the requested grace period. Absent: the pod's own grace period. */
+  /** Deletes a pod. If `graceSeconds` is absent, the pod's own grace period applies. */
   | { readonly verb: "DeletePod"; readonly pod: PodFacts; readonly graceSeconds?: number | undefined }
-  /** Adds and removes annotations of a pod, unless any of these annotations has changed since Lifeboat read the pod. */
+  /** Changes annotations of a pod. Fails if one of these annotations has changed since the pod was read. */
   | {
       readonly verb: "AnnotatePod";
       readonly pod: LauncherFacts;
       readonly add: Readonly<Record<string, string>>;
       readonly remove: readonly string[];
     }
-  /** Writes the status, unless the LifeboatConfiguration has changed. */
+  /** Writes the status. Fails if the LifeboatConfiguration has changed. */
   | {
       readonly verb: "WriteConditions";
       readonly resourceVersion: string;
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  /** Cordons a node for the NodeEvacuation `by` (NAME/UID). `from`: the ended NodeEvacuation that held the cordon. */
+  /** Cordons a node for NodeEvacuation `by` (NAME/UID), which may replace the ended NodeEvacuation `from`. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
-  /**
-   * Removes the cordon and the annotation of the NodeEvacuation `by`. `stays`: removes only the annotation, and the
-   * node stays cordoned until a person uncordons it.
-   */
+  /** Uncordons the node and removes Lifeboat's annotation. If `stays` is set, removes only the annotation. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
-  /** Sets or removes the taint of a node whose turn in a RollingMaintenance has not come. */
+  /** Sets or removes the taint of a node that a RollingMaintenance has not started to drain. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
-  /** Makes KubeVirt restart or stop the VM, as the Evacuation says. */
+  /** Makes KubeVirt restart or stop the VM. */
   | { readonly verb: "ShutDown"; readonly e: EvacuationFacts; readonly vmi: VmiFacts }
-  /** Starts a VM that Lifeboat stopped. `ifRefused`: performed if KubeVirt refuses to start the VM. */
+  /** Starts a VM that Lifeboat stopped. If KubeVirt refuses, `ifRefused` is performed. */
   | { readonly verb: "StartVm"; readonly evacuation: EvacuationFacts; readonly ifRefused?: readonly Action[] }
   | {
       readonly verb: "ReturnVm";
@@ -97,7 +88,7 @@ export type Action =
       readonly nodeEvacuation: NodeEvacuationFacts;
     }
   | { readonly verb: "WithdrawEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Writes the status, unless the object has changed. */
+  /** Writes the status. Fails if the object has changed. */
   | {
       readonly verb: "WriteNodeStatus";
       readonly nodeEvacuation: NodeEvacuationFacts;
@@ -119,7 +110,6 @@ export type Action =
   | { readonly verb: "DeleteRollingMaintenance"; readonly rm: RollingMaintenanceFacts }
   | ({ readonly verb: "Event" } & KubernetesEvent);
 
-/** Actions of node maintenance. */
 export type NodeAction = ActionOf<(typeof NODE_VERBS)[number]>;
 export const NODE_VERBS = [
   "Cordon",
@@ -144,7 +134,8 @@ export interface NewEvacuation extends NamespacedName {
 }
 
 /**
- * Chains of actions, each performed in order up to its first conflict. `again`: another reconcile must follow at once.
+ * Contains lists of actions. The actions of a list are performed in order until a conflict occurs. If `again` is set,
+ * another reconcile follows at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
@@ -158,10 +149,10 @@ const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>([
   "AddRequester",
 ]);
 
-/** The plans of a reconcile, in order: urgent VMs are marked first, and budgets are created before migrations. */
+/** The plans of a reconcile, in the order in which they are performed. */
 export type Plans = readonly (Plan & { readonly name: string })[];
 
-/** Returns whether the chain continues if this action fails. A failed Event or label must not stop an evacuation. */
+/** Returns whether the next actions are performed even if this action fails. */
 export function isOptional(action: Action): boolean {
   return ("optional" in action && action.optional === true) || ALWAYS_OPTIONAL.has(action.verb);
 }
@@ -205,7 +196,7 @@ export type EventReason = keyof typeof EVENT_TYPES;
 export interface KubernetesEvent {
   readonly about: NamespacedName & {
     readonly uid: string;
-    /** Kinds after `ConfigMap` are cluster-scoped: their namespace is empty. */
+    /** The namespace is empty for the cluster-scoped kinds, which are listed after `ConfigMap`. */
     readonly kind:
       | "VirtualMachineInstance"
       | "VirtualMachine"
@@ -219,7 +210,7 @@ export interface KubernetesEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;
   readonly message: string;
-  /** An Event with the same reason and occasion is sent once. */
+  /** An Event with the same reason and occasion is sent only once. */
   readonly occasion: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads facts from the watches of this process, which may show old facts: facts/safe-actions.ts lists the actions that
- * are safe on old facts. A watch is used only while it is connected and has its first list.
+ * Reads facts from the watches of this process, which may be outdated. A watch is used only while it is connected and
+ * has its first list.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";
@@ -8,26 +8,21 @@ import { COMPONENT_LABEL, CREATED_BY_LABEL, NODE_NAME_LABEL, VMI_NAME_LABEL } fr
 import type { FactsOf, Resource } from "./resources.ts";
 
 export interface Store<T> {
-  /** Whether the watch has its first list and is open. */
+  /** Returns whether the watch is connected and has its first list. */
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
-  /**
-   * Whether the object exists but the watch could not parse the object. A request to the API server returns the object
-   * or the parse error.
-   */
+  /** Returns whether the object exists but could not be parsed. */
   isOdd(key: NamespacedName): boolean;
-  /**
-   * Returns whether a namespace has objects that the watch could not parse. Without a namespace, checks all namespaces.
-   */
+  /** Returns whether a namespace has objects that could not be parsed. Without a namespace, checks all namespaces. */
   hasOddIn(namespace?: string): boolean;
-  /** Stores the result of this process's own write, until the watch shows it. */
+  /** Stores the result of a write by this process until the watch shows the result. */
   note(facts: T): void;
 }
 
 export type Stores = { readonly [R in CachedResource]: Store<FactsOf<R>> };
 
-/** Returns a client that reads from watches: single objects, lists of one VMI, all nodes, and lists of one node. */
+/** Returns a client that reads from watches if they have the answer. */
 export function readsFrom(stores: Stores, client: Client): Client {
   function get<R extends Resource, T = FactsOf<R>>(
     resource: R,
@@ -50,7 +45,7 @@ export function readsFrom(stores: Stores, client: Client): Client {
   return { ...client, get, list };
 }
 
-/** Returns the object as its watch shows it. Undefined: the watch does not show whether the object exists. */
+/** Returns the object from its watch. Returns undefined if the watch cannot show whether the object exists. */
 export function shownObject(
   stores: Stores,
   resource: Resource,
@@ -61,8 +56,8 @@ export function shownObject(
 }
 
 /**
- * Returns the objects of one VMI, all nodes, or the objects on one node, as the watches show them. Undefined: no watch
- * has this list.
+ * Returns the objects of one VMI, the objects on one node, or all nodes, from the watches. Returns undefined if no
+ * watch has this list.
  */
 export function shownList(
   stores: Stores,
@@ -73,7 +68,7 @@ export function shownList(
 }
 
 /**
- * Returns a client whose writes appear in the stores at once. Otherwise the next reconcile would decide on outdated
+ * Returns a client that stores the results of its writes at once, so that the next reconcile does not use outdated
  * facts.
  */
 export function notedIn(stores: Stores, client: Client): Client {
@@ -94,10 +89,7 @@ function noted<T>(store: Store<T>, answer: WriteAnswer<T>): WriteAnswer<T> {
   return answer;
 }
 
-/**
- * Returns the objects that belong to one VMI. Returns undefined for a list that does not select a VMI by its name or
- * UID.
- */
+/** Returns the objects that belong to one VMI. Returns undefined if the list does not select a VMI by name or UID. */
 function belongings(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { namespace, labels = {}, fields = {}, ...others } = listing;
   const [[criterion, wanted] = [], ...more] = [...Object.entries(labels), ...Object.entries(fields)];
@@ -122,7 +114,7 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
   }
 }
 
-/** Returns all nodes, or the objects on one node. Returns undefined for a list that selects neither. */
+/** Returns all nodes, or the objects on one node. Returns undefined for any other list. */
 function onNode(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { labels = {}, fields = {}, ...others } = listing;
   if (Object.keys(others).length > 0) return undefined;

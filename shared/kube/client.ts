@@ -1,7 +1,4 @@
-/**
- * A client of one cluster: six verbs for the resources in the table (resources.ts), and a count of objects. Each call
- * sends a request to the API server.
- */
+/** Defines a client of one cluster, which sends each call as a request to the API server. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -26,14 +23,14 @@ export { named } from "./objects.ts";
 export interface Listing extends Selection {
   /** The time limit of this request, in milliseconds. */
   readonly withinMs?: number;
-  /** Called for an item that cannot be parsed. The list leaves the item out, and the log names the item. */
+  /** Called for each item that cannot be parsed. The list leaves out the item. */
   readonly onOdd?: (issue: string) => void;
   /** Whether the read fails if an item cannot be parsed. */
   readonly strict?: boolean;
 }
 
 interface As<T> {
-  /** A schema to use instead of the one in the table of resources. */
+  /** The schema to use instead of the schema in the table of resources. */
   readonly as?: z.ZodMiniType<T>;
 }
 
@@ -65,20 +62,20 @@ export interface WriteOptions extends Expecting {
 }
 
 export interface UpdateOptions extends Expecting {
-  /** The object whose subresource is updated. Absent: a VMI. */
+  /** The kind of the object whose subresource is updated. If absent, it is a VMI. */
   readonly resource?: WithSubresources;
 }
 
 export type Observed = NamespacedName & {
   readonly uid: string;
   readonly resourceVersion?: string;
-  /** The grace period for the deletion of a pod. Absent: the pod's own grace period applies. */
+  /** The grace period for the deletion of a pod. If absent, the pod's own grace period applies. */
   readonly gracePeriodSeconds?: number | undefined;
 };
 
 /**
- * A client of one API server. A read that gets 404 returns undefined. A write that gets 404, 409 or 422 returns this
- * code. Every other refusal throws a ClusterError.
+ * A client of one API server. A read returns undefined for 404. A write returns the code for 404, 409 and 422. Any
+ * other refusal throws a ClusterError.
  */
 export interface Client {
   /** Returns undefined for 404, and for the codes in `expect`. */
@@ -88,7 +85,7 @@ export interface Client {
     how?: Reading<T>,
   ): Promise<NoInfer<T> | undefined>;
   list<R extends Resource, T = FactsOf<R>>(resource: R, listing?: Listing & As<T>): Promise<readonly NoInfer<T>[]>;
-  /** Returns how many objects exist. Undefined: the API server does not count them. */
+  /** Returns the number of objects, or undefined if the API server does not return it. */
   count(resource: Resource): Promise<number | undefined>;
   create<R extends Resource>(resource: R, manifest: NewObject, how?: WriteOptions): Promise<WriteAnswer<FactsOf<R>>>;
   /** Sends a JSON patch if the body is a list, otherwise a merge patch. */
@@ -98,12 +95,9 @@ export interface Client {
     patch: object,
     how?: WriteOptions,
   ): Promise<WriteAnswer<FactsOf<R>>>;
-  /**
-   * Updates a subresource of virt-api. Returns only the code, because virt-api refuses with plain text or with a Status
-   * inside another Status.
-   */
+  /** Updates a subresource of virt-api. Returns only the code, because virt-api does not return a plain Status. */
   update(of: NamespacedName, subresource: string, body: object, how?: UpdateOptions): Promise<Said>;
-  /** Deletes the object if it still has the observed UID and, if given, the observed resourceVersion. */
+  /** Deletes the object if its UID, and its resourceVersion if given, have not changed. */
   delete(resource: Resource, seen: Observed): Promise<WriteAnswer>;
 }
 
@@ -160,8 +154,8 @@ function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptio
 }
 
 /**
- * 404: the object is gone. 409: the observed version is outdated, or the name is taken. 422: a test of the patch
- * failed, or the object is invalid.
+ * With 404, the object does not exist. With 409, the object has changed or already exists. With 422, a test in the
+ * patch failed or the object is invalid.
  */
 const ANSWERS = [404, 409, 422];
 
@@ -216,7 +210,7 @@ function messageOf({ code, body }: ApiAnswer): string {
   return code < 300 ? "" : (Status.safeParse(body).data?.message ?? "");
 }
 
-/** Returns what the answer means: `Done` for 2xx, or the meaning of its code. Throws for any other code. */
+/** Returns `Done` for 2xx, or the meaning of the code. Throws if the code has no meaning in the table. */
 export function meaningOf<M extends string>(
   { code, request }: Said,
   meanings: Readonly<Record<number, M>>,

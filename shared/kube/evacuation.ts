@@ -1,4 +1,4 @@
-/** An `Evacuation`: why a VM moves, its phases, spec and status. */
+/** Defines the Evacuation: its spec, status, phases and causes. */
 import { DESCHEDULER, REQUESTED_BY_ANNOTATION } from "./names.ts";
 import type { NamespacedName } from "./facts.ts";
 
@@ -17,17 +17,14 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/**
- * Why a migration was created: for an evacuation, or by KubeVirt's workload updater, which replaces launchers of an
- * older version.
- */
+/** The reason why a migration was created. KubeVirt's workload updater replaces launcher pods of an older version. */
 export type MigrationCause = Cause | "WorkloadUpdate";
 
 export type Urgency = "normal" | "urgent";
 
 /**
- * `urgent`: the guest ends unless it moves in time. `asksToEvict`: a budget can refuse the eviction. `mark`: KubeVirt's
- * webhook marks the VM by itself (`OfRequest`), or Lifeboat requests the mark (`Asked`).
+ * An `urgent` cause stops the guest unless it moves in time. `asksToEvict` is true if a PodDisruptionBudget can refuse
+ * the request. `mark` says who requests KubeVirt's evacuation: KubeVirt's webhook (`OfRequest`) or Lifeboat (`Asked`).
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -64,8 +61,8 @@ export const ACTIVE_PHASES = [
 export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 
 /**
- * `Stalled`: the migration has not started although KubeVirt's limits allow it. `Released`: the Evacuation has ended,
- * its mark and waiting migrations are removed, and a VM that Lifeboat stopped has started again.
+ * `Stalled` means that the migration has not started although KubeVirt's limits allow it. `Released` means that the
+ * cleanup after the end is complete.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -83,7 +80,7 @@ export function isActive({ status: { phase } }: EvacuationFacts): boolean {
 
 const WAITING = ["BackingOff", "WaitingForExternalController", "Blocked", ...END_PHASES] as const;
 
-/** Returns whether the Evacuation waits for KubeVirt, and not for a time or a person. */
+/** Returns whether the Evacuation waits for KubeVirt. */
 export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status">): boolean {
   return phase === undefined || !(WAITING as readonly Phase[]).includes(phase);
 }
@@ -91,12 +88,11 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   const released = status.conditions.find(({ type }) => type === "Released");
   if (status.phase !== "Stopped") return released?.status === "False";
-  // Lifeboat 0.3 wrote the condition Released of a stopped VM without a message. Such a condition does not show that
-  // the VM was released.
+  // Lifeboat 0.3 wrote the condition Released without a message, even if the VM was not started yet.
   return released?.status !== "True" || released.message === "";
 }
 
-/** Returns whether Lifeboat stopped the VM, has to start the VM again, and has not seen the VM running since. */
+/** Returns whether Lifeboat stopped the VM and still has to start it. */
 export function isHeldOff(evacuation: Pick<EvacuationFacts, "status">): boolean {
   return evacuation.status.phase === "Stopped" && isToBeReleased(evacuation);
 }
@@ -113,36 +109,35 @@ export interface EvacuationCondition {
   readonly lastTransitionTime: string;
 }
 
-/** How a VM leaves its node. Only a NodeEvacuation restarts or stops VMs. */
+/** How a VM leaves its node. Only NodeEvacuations restart or stop VMs. */
 export const WAYS = ["LiveMigration", "Restart", "ShutDown"] as const;
 export type Way = (typeof WAYS)[number];
 
-/** The `status` of an `Evacuation`. Times are RFC 3339. */
+/** The status of an Evacuation. Times are RFC 3339. */
 export interface EvacuationStatus {
   readonly virtualMachineInstanceUID?: string | undefined;
   readonly podName?: string | undefined;
   readonly podUID?: string | undefined;
   readonly sourceNode?: string | undefined;
-  /** The phase. Absent: no reconcile has written the status yet. */
+  /** Absent until a reconcile has written the status. */
   readonly phase?: Phase | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
-  /** The number of failed migrations, including failed migrations of an earlier Evacuation of the VM. */
+  /** The number of failed migrations, including migrations for the VM's earlier Evacuation. */
   readonly attempts: number;
   readonly migration?: { readonly name: string; readonly uid: string } | undefined;
-  /** The newest failed migration that `attempts` counts. */
   readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
   readonly targetNode?: string | undefined;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
   readonly observedRetryAt?: string | undefined;
-  /** Further requesters, besides `spec.requestedBy`. The list has a maximum length: later requesters are left out. */
+  /** The requesters besides `spec.requestedBy`. Later requesters are left out if the list is full. */
   readonly requesters?: readonly string[] | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The `spec` of an `Evacuation`: which VM has to leave which pod, and why. */
+/** The spec of an Evacuation. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;
@@ -151,18 +146,17 @@ export interface EvacuationSpec {
   readonly retryAt?: string | undefined;
   /** The time until which deletions of the pod are refused (RFC 3339). */
   readonly deadline?: string | undefined;
-  /** The pod that has to leave. Absent if a person created the Evacuation: the VM then leaves its present pod. */
+  /** The pod that the VM has to leave. If absent, the VM leaves the pod in which it runs. */
   readonly pod?: { readonly name?: string | undefined; readonly uid: string } | undefined;
   readonly inherited?: { readonly attempts: number; readonly notBefore?: string | undefined } | undefined;
-  /** The NodeEvacuation that this Evacuation belongs to. */
   readonly nodeEvacuation?: { readonly name: string; readonly uid: string } | undefined;
-  /** How the VM leaves. Absent: by live migration. */
+  /** How the VM leaves its node. If absent, by live migration. */
   readonly by?: Way | undefined;
   /** The run strategy of the VM before it was restarted or stopped. */
   readonly runStrategy?: string | undefined;
 }
 
-/** The longest texts and lists and the largest numbers that Lifeboat writes. */
+/** The maximum lengths and numbers that Lifeboat writes. */
 export const EVACUATION_BOUNDS = {
   "spec.requestedBy": 1024,
   "spec.inherited.attempts": 1000,
@@ -176,7 +170,7 @@ export const EVACUATION_BOUNDS = {
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** When the object was created, in milliseconds since the epoch, by the API server's clock. 0 if unknown. */
+  /** The creation time in milliseconds since the epoch, or 0 if unknown. */
   readonly createdAt: number;
   readonly spec: EvacuationSpec;
   readonly status: EvacuationStatus;

@@ -1,4 +1,4 @@
-/** The narrow views of Kubernetes and KubeVirt objects: only the fields that some rule reads. */
+/** Defines the facts about Kubernetes and KubeVirt objects, with only the fields that rules read. */
 import type { GuestFacts } from "./guest.ts";
 
 export interface NamespacedName {
@@ -24,7 +24,6 @@ export interface PodFacts extends NamespacedName {
   readonly owners: readonly OwnerReference[];
   /** Why the scheduler finds no node for the pod, and since when (RFC 3339). */
   readonly unschedulable?: { readonly message: string; readonly since: string };
-  /** The scheduling gates that the pod still has. */
   readonly gates?: readonly string[];
   readonly disruptionTarget?: DisruptionTarget;
   readonly tolerations?: readonly Toleration[];
@@ -34,7 +33,7 @@ export interface PodFacts extends NamespacedName {
 export interface DisruptionTarget {
   readonly active: boolean;
   readonly reason?: string;
-  /** When the condition last changed (RFC 3339). */
+  /** The time of the condition's last change (RFC 3339). */
   readonly since: string;
 }
 
@@ -42,10 +41,7 @@ export interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
-  /**
-   * When the taint was added (RFC 3339). The node controller sets this time for its own taints, including the taint of
-   * a cordon.
-   */
+  /** The time when the taint was added (RFC 3339). The node controller sets it only for its own taints. */
   readonly timeAdded?: string;
 }
 
@@ -63,11 +59,11 @@ export interface NodeFacts {
   readonly unschedulable: boolean;
   readonly taints: readonly Taint[];
   readonly pressures: readonly string[];
-  /** When Karpenter terminates the node, by its annotation. The text may be an invalid time. */
+  /** The time at which Karpenter terminates the node, from the node's annotation. The text may be an invalid time. */
   readonly endsAt?: string;
-  /** The virt-handler heartbeat of the node: its time (RFC 3339), and whether VMs may start on the node. */
+  /** virt-handler's last heartbeat (RFC 3339), and whether VMs may start on the node. */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
-  /** The NodeEvacuation that cordoned the node, by its annotation. */
+  /** The NodeEvacuation that cordoned the node. */
   readonly cordonedBy?: string;
 }
 
@@ -77,58 +73,54 @@ export interface LiveMigratable {
   readonly message?: string;
 }
 
-/** A VirtualMachineInstance, in about 700 bytes: a Worker can hold ten thousand. */
+/** A VirtualMachineInstance, in about 700 bytes. */
 export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly deleting: boolean;
   readonly phase: string;
-  /** `spec.evictionStrategy` as written: it may be an unknown value. */
+  /** The value of `spec.evictionStrategy`, which may be unknown. */
   readonly evictionStrategy?: string;
   readonly nodeName?: string;
   readonly evacuationNodeName?: string;
   readonly liveMigratable: LiveMigratable;
-  /**
-   * `status.activePods`: pod UID to node, for every pod that KubeVirt lists as the VMI's own, including finished pods.
-   */
+  /** The pods in `status.activePods`, as a map from pod UID to node. It includes finished pods. */
   readonly activePods: Readonly<Record<string, string>>;
-  /** The VMI's condition `Paused` says that a disk has failed and the guest is paused. */
+  /** Whether the guest is paused because a disk has failed. */
   readonly pausedByIoError?: true;
   readonly evictionSource?: string;
-  /** The guest runs on the target of its migration, though `nodeName` still names the source. */
+  /** Whether the guest already runs on the target node, although `nodeName` is still the source node. */
   readonly guestOnTarget?: boolean;
-  /** The VMI's last migration. KubeVirt writes a failure here, and copies it to the migration moments later. */
+  /** The VMI's last migration. KubeVirt writes a failure to the VMI before it writes the failure to the migration. */
   readonly lastMigration?: { readonly uid: string; readonly failureReason?: string };
-  /**
-   * When the VMI last migrated to another node (milliseconds since the epoch, by a node's clock), and how long that
-   * took.
-   */
+  /** The end of the VMI's last migration, in milliseconds since the epoch, and its duration. */
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
   readonly priorityClass?: string;
-  /** KubeVirt's labels say that an unfinished migration hands the guest over to a target pod. */
+  /** Whether KubeVirt's labels show a migration that already has a target pod. */
   readonly isMigrating: boolean;
-  /** The target node of the migration in progress, once it is known. */
+  /** The target node of the migration in progress. */
   readonly targetNode?: string;
-  /** The path of a disk that is a file of its node. On another node the VM would start with a different disk. */
+  /** The path of a disk that is a file on the node. On another node, the VM would start with a different disk. */
   readonly hostDisk?: string;
-  /** The backup in progress. KubeVirt starts no migration before the backup ends. */
+  /** The backup in progress. KubeVirt starts no migration until the backup has finished. */
   readonly backup?: string;
-  /** With utility volumes, KubeVirt starts no migration, and a waiting migration fails after some minutes. */
+  /**
+   * Whether the VMI has utility volumes. KubeVirt then starts no migration, and a waiting migration fails after some
+   * minutes.
+   */
   readonly hasUtilityVolumes?: boolean;
   /**
-   * `Receives`: the guest comes from another namespace or cluster. `Sends`: the guest moves to another namespace or
-   * cluster.
+   * `Receives` means that the guest comes from another namespace or cluster. `Sends` means that the guest moves to one.
    */
   readonly decentralized?: "Sends" | "Receives";
-  /** The owner forbids migrations that slow or pause the guest. */
+  /** Whether the owner forbids migrations that slow down or pause the guest. */
   readonly isGentle?: boolean;
   readonly evacuationLabel?: string;
-  /** The value of the VMI's label `lifeboat.dev/shield`. */
   readonly shield?: string;
   readonly graceSeconds?: number;
-  /** Whether the maps exist: a JSON patch cannot add a key to a missing map. */
+  /** Whether the VMI has labels. A JSON patch cannot add a key to a missing map. */
   readonly hasLabels: boolean;
   readonly hasAnnotations: boolean;
 }
@@ -137,21 +129,21 @@ export interface MigrationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly vmiName: string;
-  /** This VMI's role in a migration to a VMI of another namespace or cluster. */
+  /** Whether the VMI sends or receives the guest of another namespace or cluster. */
   readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;
-  /** When the migration was created, in milliseconds since the epoch by the API server's clock, or 0 if unknown. */
+  /** The creation time in milliseconds since the epoch, or 0 if unknown. */
   readonly createdAt: number;
   readonly failedAt?: number;
   readonly schedulingSince?: number;
-  /** For a successful migration: the seconds from the creation of its target pod to its end. */
+  /** The seconds from the creation of the target pod to the end of a successful migration. */
   readonly tookSeconds?: number;
-  /** The node that the migration evacuates. Only KubeVirt's evacuation controller sets this annotation. */
+  /** The node that KubeVirt's evacuation controller evacuates with this migration. */
   readonly evacuates?: string;
-  /** Lifeboat's annotation: why the VM has to leave. */
+  /** Lifeboat's annotation with the reason why the VM has to move. */
   readonly cause?: string;
-  /** True for an evacuation or a workload update. After a failure, KubeVirt delays the next such migration. */
+  /** Whether the migration is an evacuation or a workload update. KubeVirt delays such a migration after a failure. */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
   readonly sourceNode?: string;
@@ -159,7 +151,7 @@ export interface MigrationFacts extends NamespacedName {
   /** The target pod. Absent while the migration waits in KubeVirt's queue. */
   readonly targetPod?: string;
   readonly failureReason?: string;
-  /** The condition that prevents progress: a quota, a backup, a utility volume, the other end of a decentralized migration. */
+  /** The condition that prevents the migration's start, for example a quota or a backup. */
   readonly blockedBy?: { readonly type: string; readonly reason?: string; readonly message?: string };
 }
 
@@ -182,7 +174,7 @@ export interface BudgetFacts extends NamespacedName {
   readonly managedByUs: boolean;
   readonly owners: readonly OwnerReference[];
   readonly minAvailable?: number | string;
-  /** The selector. Absent: the budget selects nothing (policy/v1). */
+  /** If absent, the PodDisruptionBudget selects nothing (policy/v1). */
   readonly selector?: LabelSelector;
   readonly unhealthyPodEvictionPolicy?: string;
   readonly status: {
@@ -193,7 +185,7 @@ export interface BudgetFacts extends NamespacedName {
   };
 }
 
-/** A launcher pod with only the fields that decide its annotations. */
+/** A launcher pod with only the fields that are needed to annotate it. */
 export interface LauncherFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -229,7 +221,9 @@ export interface ConfigurationObserved {
 
 export interface InstalledWebhook {
   readonly name: string;
-  /** The URL, or the path if the API server calls a Service. Never log this text: it contains the webhook token. */
+  /**
+   * The URL, or the path if the API server calls a Service. Never log this text, because it contains the webhook token.
+   */
   readonly url: string | undefined;
   readonly caBundle: string | undefined;
   readonly rules: readonly WebhookRule[];

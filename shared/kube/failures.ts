@@ -1,17 +1,17 @@
-/** Failures of requests to an API server, as values, and a text for each failure. */
+/** Defines the failures of requests to an API server, and a text for each failure. */
 
 export type Failure =
   | { readonly reason: "Unreachable" }
   | { readonly reason: "DeadlineExceeded" }
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
   | { readonly reason: "TooLarge"; readonly request: string }
-  /** A decision needed more rounds of reads than allowed. */
+  /** A decision needed too many rounds of reads. */
   | { readonly reason: "NeverRead"; readonly request: string }
-  /** The memory for answers of the API server is used up: see transport.ts. */
+  /** The memory for answers of the API server is used up. See transport.ts. */
   | { readonly reason: "Busy" }
   /**
-   * The answer is not from a Kubernetes API server, is not the requested object, or (`odd`) is the requested object in
-   * an unknown form.
+   * The answer is not from a Kubernetes API server or is not the requested object. If `odd` is set, the answer is the
+   * requested object but cannot be parsed.
    */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 
@@ -27,8 +27,8 @@ export class ClusterError extends Error {
 }
 
 /**
- * Returns whether the API server would refuse the request again. False for a refused token, because tokens are
- * replaced.
+ * Returns whether the API server would refuse the same request again. Returns false for a refused token, because tokens
+ * are replaced.
  */
 export function isLasting(failure: Failure): boolean {
   if (failure.reason !== "Refused" || failure.code === 401 || failure.code === 429) return false;
@@ -39,10 +39,7 @@ export function isForbidden(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
 }
 
-/**
- * Returns whether the failure of a list shows that the cluster does not serve the kind. A list of a served kind never
- * gets 404.
- */
+/** Returns whether a list failed because the cluster does not serve the kind. */
 export function isNotServed({ failure }: ClusterError): boolean {
   return failure.reason === "Refused" && failure.code === 404;
 }
@@ -51,12 +48,12 @@ export function isBusy(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Busy";
 }
 
-/** Returns whether an object cannot be parsed. Then a repeated request fails, too, until the object changes. */
+/** Returns whether an object cannot be parsed. A repeated request then fails until the object changes. */
 export function isOddObject(failure: Failure): boolean {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }
 
-/** Returns whether nothing answered. The next request will most likely fail, too. */
+/** Returns whether the API server did not answer. The next request will probably fail too. */
 export function isSilence({ failure }: ClusterError): boolean {
   return failure.reason === "Unreachable" || failure.reason === "DeadlineExceeded";
 }

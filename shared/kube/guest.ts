@@ -1,56 +1,48 @@
-/**
- * The fields of a VirtualMachineInstance, or of a VirtualMachine's template, from which KubeVirt renders a launcher
- * pod.
- */
+/** Defines the fields of a VMI, or of a VM's template, from which KubeVirt creates a launcher pod. */
 import type { Toleration } from "./facts.ts";
 import type { Labels, NodeSelectorTerm, PodTerm } from "./scheduled-pod.ts";
 
 export interface GuestAsks {
   readonly nodeSelector: Labels;
-  /** Required node affinity. */
   readonly required?: readonly NodeSelectorTerm[];
   readonly tolerations: readonly Toleration[];
-  /** Required pod anti-affinity. */
   readonly antiAffinity: readonly PodTerm[];
-  /** Names of the guest's fields that a preflight does not check. */
+  /** The names of the guest's fields that a preflight does not check. */
   readonly unchecked: readonly string[];
   /**
-   * `host-model`, `host-passthrough` or the name of a model. If the model is absent, KubeVirt sets it when the VMI is
-   * created.
+   * `host-model`, `host-passthrough` or the name of a model. If absent, KubeVirt sets the model when it creates the
+   * VMI.
    */
   readonly cpuModel?: string;
   /** CPU features that a node must not have. */
   readonly forbiddenFeatures: readonly string[];
-  /** The number of the guest's threads, plus its supplemental I/O threads. */
+  /** The number of the guest's threads and supplemental I/O threads. */
   readonly vcpus?: number;
   readonly hasDedicatedCpus: boolean;
   /** The guest's memory in bytes. */
   readonly guestMemory?: number;
   /** The page size of hugepages, for example `1Gi`. */
   readonly hugepages?: string;
-  /**
-   * The memory request of `resources` in bytes, or the limit if there is no request. KubeVirt's overhead is not
-   * included.
-   */
+  /** The memory request in bytes, or the limit if there is no request. KubeVirt's overhead is not included. */
   readonly requestedMemory?: number;
-  /** Millicores. */
+  /** The CPU request in millicores. */
   readonly requestedCpu?: number;
 }
 
-/** Conditions of a VMI which say that a hotplug is in progress. */
+/** The conditions of a VMI with a hotplug in progress. */
 export const HOTPLUGS = ["HotMemoryChange", "HotVCPUChange"] as const;
 
 export interface GuestFacts {
-  /** The requirements from which KubeVirt renders the VMI's next launcher pod. */
+  /** The requirements from which KubeVirt creates the VMI's next launcher pod. */
   readonly asks: GuestAsks;
-  /** The number of virtual CPUs and the memory in bytes that the guest has now, while a hotplug adds more. */
+  /** The guest's present number of virtual CPUs and memory in bytes, if a hotplug is in progress. */
   readonly currentVcpus?: number;
   readonly currentMemory?: number;
-  /** Hotplugs in progress. Absent: none. */
+  /** The hotplugs in progress. Absent if there are none. */
   readonly hotplugs?: readonly (typeof HOTPLUGS)[number][];
 }
 
-/** Facts of a VirtualMachine that decide the launcher pod of its next start. */
+/** The fields of a VirtualMachine that determine its next launcher pod. */
 export interface NextStart {
   readonly template?: GuestAsks | undefined;
   readonly hasInstancetype: boolean;

@@ -1,12 +1,10 @@
-/** Takes, renews and gives back a Lease, which one holder has at a time. */
+/** Acquires, renews and releases a Lease, which only one holder can have at a time. */
 import type { NamespacedName } from "./facts.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL } from "./names.ts";
 import { type Client, meaningOf } from "./client.ts";
 import type { LeaseFacts } from "./schemas/lease.ts";
 
-/**
- * Returns whether the holder still has the Lease. `longest`: the duration in seconds, used if the Lease contains none.
- */
+/** Returns whether the Lease has not expired. `longest` is the duration in seconds if the Lease contains none. */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return holder !== "" && Math.abs(age) < (seconds ?? longest) * 1000;
@@ -20,13 +18,13 @@ export interface Holding {
   readonly holder: string;
   readonly seconds: number;
   readonly now: Date;
-  /** Renews the Lease, and keeps its time of acquisition. */
+  /** Whether to renew the Lease. The time of acquisition then does not change. */
   readonly renewal?: boolean;
 }
 
 const CONFLICTS = { 404: "Conflict", 409: "Conflict" } as const;
 
-/** Takes the Lease and returns it. Conflict: another holder took it first. */
+/** Acquires the Lease and returns it. Returns a conflict if another holder acquired it first. */
 export async function takeLease(
   key: NamespacedName,
   { resourceVersion, transitions = 0 }: LeaseFacts,
@@ -48,8 +46,8 @@ export async function takeLease(
 }
 
 /**
- * Gives the Lease back. The time of acquisition stays in the Lease. `annotations`: written at the same time; null
- * removes an annotation. Conflict: the Lease had expired, and another holder has it.
+ * Releases the Lease and writes `annotations` at the same time. An annotation with the value null is removed. Returns a
+ * conflict if the Lease has expired and another holder has acquired it.
  */
 export async function giveLeaseBack(
   key: NamespacedName,
@@ -61,7 +59,7 @@ export async function giveLeaseBack(
   return meaningOf(await cluster.patch("leases", key, body), CONFLICTS);
 }
 
-/** Renders Kubernetes' MicroTime, which has exactly six digits. */
+/** Formats a time as Kubernetes' MicroTime, which has exactly six digits. */
 function microTime(now: Date): string {
   return now.toISOString().replace("Z", "000Z");
 }

@@ -1,4 +1,4 @@
-/** A `NodeEvacuation`: which node has to be drained, when and how. */
+/** Defines the NodeEvacuation: which node to drain, when and how. */
 import type { NextStart } from "./guest.ts";
 import type { NamespacedName } from "./facts.ts";
 import type { NodeSpecRead, NodeStatusRead } from "./schemas/maintenance.ts";
@@ -13,13 +13,13 @@ export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
 
 export const VM_ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
 
-/** Facts of a VirtualMachine: whether and how KubeVirt may restart it, and its owner's choices for maintenance. */
+/** The facts about a VirtualMachine: whether KubeVirt may restart it, and the owner's settings for maintenance. */
 export interface VirtualMachineFacts extends NamespacedName {
   readonly uid: string;
   readonly runStrategy: string;
-  /** KubeVirt has accepted a start, a stop or a restart, and virt-controller has not performed it yet. */
+  /** Whether KubeVirt has accepted a start, stop or restart that virt-controller has not performed yet. */
   readonly isChanging: boolean;
-  /** The time until which the owner delays the VM (RFC 3339). */
+  /** The time before which the owner allows no maintenance of the VM (RFC 3339). */
   readonly notBefore?: string | undefined;
   readonly whenBlocked?: WhenBlocked | undefined;
   readonly start?: NextStart | undefined;
@@ -36,18 +36,17 @@ type Read<T> = T extends readonly (infer Item)[]
 
 export type NodeEvacuationSpec = Read<Omit<NodeSpecRead, "afterwards">> & Read<NodeSpecRead["afterwards"]>;
 
-/** The outcome for a VM of the node. */
 export const OUTCOMES = ["Moved", "Restarted", "ShutDown", "Stopped", "Abandoned", "LeftBehind"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 export type VmCounts = NonNullable<NodeEvacuationStatus["virtualMachines"]>;
 export type NodeBlocker = NodeEvacuationStatus["blockers"][number];
-/** A VM that was on the node at any time since the start of the NodeEvacuation. */
+/** A VM that was on the node after the start of the NodeEvacuation. */
 export type VmOutcome = NodeEvacuationStatus["outcomes"][number];
 
 /**
- * `DrainInProgress` and `Drained` are KEP-5683's. `Returned`: the node is uncordoned, and Lifeboat has asked KubeVirt
- * to move VMs back and to start stopped VMs.
+ * `DrainInProgress` and `Drained` are defined by KEP-5683. `Returned` means that the node is uncordoned and Lifeboat
+ * has requested the return of the VMs.
  */
 export const NODE_CONDITIONS = ["DrainInProgress", "Drained", "Blocked", "Returned"] as const;
 
@@ -63,7 +62,7 @@ export type NodeEvacuationStatus = Read<Omit<NodeStatusRead, "conditions">> & {
   readonly conditions: readonly NodeCondition[];
 };
 
-/** The longest texts and lists that Lifeboat writes. */
+/** The maximum lengths that Lifeboat writes. */
 export const NODE_EVACUATION_BOUNDS = {
   "status.message": 2048,
   "status.conditions": NODE_CONDITIONS.length,
@@ -77,14 +76,13 @@ export interface NodeEvacuationFacts {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** When the object was created, in milliseconds since the epoch, by the API server's clock. */
+  /** The creation time in milliseconds since the epoch. */
   readonly createdAt: number;
   /**
-   * Whether `lifeboat drain` created the object. Lifeboat deletes such an object some time after its end. Lifeboat
-   * keeps all other objects, because a GitOps tool would apply them again.
+   * Whether `lifeboat drain` created the object. Lifeboat deletes only such objects after their end, because a GitOps
+   * tool would create other objects again.
    */
   readonly isCommands: boolean;
-  /** The RollingMaintenance that this NodeEvacuation is part of. */
   readonly owner?: { readonly name: string; readonly uid: string } | undefined;
   readonly spec: NodeEvacuationSpec;
   readonly status: NodeEvacuationStatus;
@@ -102,14 +100,11 @@ function isReturned({ conditions }: NodeEvacuationStatus): boolean {
   return conditions.some(({ type, status }) => type === "Returned" && status === "True");
 }
 
-/**
- * Returns whether a reconcile still has work. After the node is uncordoned, VMs may return to the node or start again.
- */
+/** Returns whether a reconcile still has to act. VMs may still have to return or start after the node is uncordoned. */
 export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
   return !hasEnded({ status }) || isUnsettled(status) || (status.phase === "Evacuated" && !isReturned(status));
 }
 
-/** Returns whether the outcome of some VM is not known yet. */
 export function isUnsettled({ outcomes }: NodeEvacuationStatus): boolean {
   return outcomes.some(({ outcome }) => outcome === undefined);
 }

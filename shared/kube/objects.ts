@@ -1,7 +1,6 @@
 /**
- * Recognizes pods, VMIs and nodes by their names, labels, owners, phases and taints, and matches labels and nodes.
- * Upstream: KubeVirt's pod eviction admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers
- * `nodeaffinity`.
+ * Recognizes pods, VMIs and nodes, and matches labels and nodes with selectors. Upstream: KubeVirt's pod eviction
+ * admitter; core/v1; apimachinery `LabelSelectorAsSelector`, component-helpers `nodeaffinity`.
  */
 import type {
   LabelSelector,
@@ -24,10 +23,9 @@ import {
 import { isObjectName } from "./schemas/fields.ts";
 import type { Labels, NodeRequirement, NodeSelectorTerm, NodeRequirements } from "./scheduled-pod.ts";
 
-/** Returns whether a VMI, a migration or a pod (with its guest) has ended. Upstream: KubeVirt's `IsFinal`. */
+/** Returns whether a VMI, a migration or a pod has finished. Upstream: KubeVirt's `IsFinal`. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
-/** Returns the key of a cluster-scoped object. */
 export function named(name: string): NamespacedName {
   return { namespace: "", name };
 }
@@ -36,12 +34,12 @@ export function keyOf(object: NamespacedName): string {
   return `${object.namespace}/${object.name}`;
 }
 
-/** Returns whether an object with this key can exist: a name such as `..` would change the path of a URL. */
+/** Returns whether an object with this key can exist. A name such as `..` would change the path of a URL. */
 export function isObjectKey({ namespace, name }: NamespacedName): boolean {
   return isObjectName(name) && (namespace === "" || isObjectName(namespace));
 }
 
-/** Returns whether a namespaced object with this key can exist. A request must contain no other key. */
+/** Returns whether a namespaced object with this key can exist. */
 export function isVmiKey(key: NamespacedName): boolean {
   return key.namespace !== "" && isObjectKey(key);
 }
@@ -58,7 +56,7 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
 
-/** Returns why the deletion of this pod would end no guest. The caller checks the VMI's phase. */
+/** Returns why the deletion of this pod cannot stop a guest. Does not check the VMI's phase. */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
   if (isFinal(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);
@@ -74,10 +72,7 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }
 
-/**
- * Returns whether the pod is on another node than its VMI, or KubeVirt does not list the pod for the VMI. Deleting such
- * a pod does not end the guest.
- */
+/** Returns whether the pod is on another node than its VMI, or KubeVirt does not list the pod for the VMI. */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (isBeingReceived(vmi)) return true;
   if (vmi.nodeName === undefined) return false;
@@ -87,7 +82,7 @@ export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: 
 
 const BEFORE_RUNNING: readonly string[] = ["", "Pending", "Scheduling", "Scheduled"];
 
-/** Returns whether the VMI's guest still runs in another VMI. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
+/** Returns whether the VMI waits for a guest from another VMI. Upstream: `IsMigrationTarget`, `IsWaitingForSync`. */
 export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
   return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
