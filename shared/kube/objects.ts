@@ -87,7 +87,7 @@ export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
   return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
 
-/** Returns whether KubeVirt lists the pod. Only KubeVirt writes this list; a pod's creator writes labels and owners. */
+/** Returns whether KubeVirt lists the pod as a pod of the VMI. */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
 }
@@ -96,7 +96,7 @@ export function isOfLiveVm(pod: PodFacts): boolean {
   return !isFinal(pod) && isOfVm(pod);
 }
 
-/** Returns whether the pod is a launcher pod, ended or not. */
+/** Returns whether the pod is a launcher pod or a hotplug pod. */
 export function isOfVm(pod: PodFacts): boolean {
   return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || launcherOfHotplug(pod) !== undefined;
 }
@@ -117,12 +117,12 @@ export const DEAD_NODE_TAINTS: readonly string[] = [
   "node.kubernetes.io/out-of-service",
 ];
 
-/** Returns whether the node is alive. No guest on a dead node can be saved, so nothing may delay the failover. */
+/** Returns whether the node is alive. Lifeboat must not delay the failover of VMs on a dead node. */
 export function isAlive(node: NodeFacts | undefined): boolean {
   return node !== undefined && node.ready && !node.taints.some((taint) => DEAD_NODE_TAINTS.includes(taint.key));
 }
 
-/** Returns the NoExecute taints that the pod does not tolerate for ever, except the taints of a dead node. */
+/** Returns the NoExecute taints that the pod does not tolerate permanently, except the taints of a dead node. */
 export function drivingTaints(node: NodeFacts | undefined, { tolerations = [] }: PodFacts): readonly Taint[] {
   const forGood = tolerations.filter(({ tolerationSeconds }) => tolerationSeconds === undefined);
   const driving = node?.taints.filter(({ key, effect }) => effect === "NoExecute" && !DEAD_NODE_TAINTS.includes(key));
@@ -133,18 +133,18 @@ export function drivingTaint(node: NodeFacts | undefined, pod: PodFacts): Taint 
   return drivingTaints(node, pod)[0];
 }
 
-/** Returns how long the pod tolerates the taint. 0: not at all. */
+/** Returns how many seconds the pod tolerates the taint, or Infinity for no limit. */
 export function toleratedSeconds(taint: Taint, { tolerations = [] }: PodFacts): number {
   const toleration = tolerations.find((one) => tolerates(one, taint));
   return toleration === undefined ? 0 : Math.max(0, toleration.tolerationSeconds ?? Infinity);
 }
 
-/** How long virt-handler may be away after its last heartbeat, for example during an update of its DaemonSet. */
+/** The time for which virt-handler may be absent, for example during an update of its DaemonSet. */
 const HANDLER_AWAY_MS = 60_000;
 /** Heartbeats are up to 132 s apart. Upstream: kubevirt `pkg/virt-handler/heartbeat/heartbeat.go`. */
 const HANDLER_SILENT_MS = 180_000;
 
-/** Returns whether virt-handler has been away for a while. No guest can then leave. False if there was no heartbeat. */
+/** Returns whether virt-handler has been absent for too long. Returns false if there was never a heartbeat. */
 export function isHandlerMissing({ virtHandler }: NodeFacts, now: Date): boolean {
   const silentMs = now.getTime() - Date.parse(virtHandler?.saidAt ?? "");
   return silentMs >= (virtHandler?.isSchedulable === true ? HANDLER_SILENT_MS : HANDLER_AWAY_MS);
@@ -169,19 +169,19 @@ export function derivedName(prefix: string, vmiName: string, suffix: string): st
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** Hashes a text with FNV-1a to eight hexadecimal digits. The hash is not secure: 32 bits are trivially collidable. */
+/** Hashes a text with FNV-1a to eight hexadecimal digits. The hash is not secure. */
 export function hash8(text: string): string {
   let hash = OFFSET_BASIS;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME) >>> 0;
   return hash.toString(16).padStart(8, "0");
 }
 
-/** Returns an own property, never an inherited one: `constructor` is a valid label key. */
+/** Returns an own property. An inherited property must not be returned, because `constructor` is a valid label key. */
 export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Returns whether a selector matches. An empty selector matches all labels, an absent selector none. */
+/** Returns whether a selector matches. An empty selector matches all labels, and an absent selector matches none. */
 export function matches(selector: LabelSelector | undefined, labels: Labels): boolean {
   if (selector === undefined) return false;
   const { matchLabels, matchExpressions } = selector;
@@ -215,7 +215,7 @@ export function isWanted({ nodeSelector, required }: NodeRequirements, node: Nod
   return required === undefined || required.some((term) => matchesTerm(term, node));
 }
 
-/** Returns whether a term matches the node. A term without any requirement matches nothing. */
+/** Returns whether a term matches the node. A term without requirements matches nothing. */
 export function matchesTerm({ matchExpressions, matchFields }: NodeSelectorTerm, node: Node): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (

@@ -1,4 +1,4 @@
-/** Reads single objects (404 is undefined) and whole lists, page by page. */
+/** Reads single objects and whole lists, page by page. A read returns undefined for 404. */
 import * as z from "zod/mini";
 import type { NamespacedName } from "./facts.ts";
 import { ClusterError } from "./failures.ts";
@@ -9,12 +9,12 @@ import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from
 
 const PAGE_SIZE = 250;
 
-/** Called for an item of a list that cannot be parsed. Only this item is left out. */
+/** Called for each list item that cannot be parsed. The list leaves out the item. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
- * Parses an answer. `name`: the name of the requested object. An unreadable answer without this name may come from a
- * proxy.
+ * Parses an answer. `name` is the name of the requested object. An answer that does not contain this name may come from
+ * a proxy.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,
@@ -54,10 +54,7 @@ export async function getObject<S extends z.ZodMiniType>(
   return code >= 400 ? undefined : parseAnswer(schema, body, `GET ${path}`, key.name);
 }
 
-/**
- * Counts objects: reads one item and the number of remaining items. Undefined: the API server does not return this
- * number.
- */
+/** Counts objects. Returns undefined if the API server does not return the number of remaining items. */
 export async function countAll(send: Send, resource: Resource): Promise<number | undefined> {
   const path = collection(resource);
   const { body } = await send({ method: "GET", path, query: { limit: "1" } });
@@ -76,7 +73,7 @@ export interface ListOptions<S extends z.ZodMiniType> {
   readonly onOddItem: OnOddItem;
 }
 
-/** The share of the memory limit that a page should use, if item sizes stay the same. */
+/** The part of the memory limit that the next page should use. */
 const FILLED = 0.6;
 
 function nextLimit(items: number, { bytes, limit }: PageRead): number {
@@ -88,7 +85,7 @@ interface PageRead extends ApiAnswer {
   readonly limit: number;
 }
 
-/** Reads a page. If it is too large, asks for half as many items, again and again. */
+/** Reads a page. If the page is too large, repeats the request with half the number of items. */
 async function readPage(send: Send, path: string, query: ApiRequest["query"], limit: number): Promise<PageRead> {
   try {
     const answer = await send({ method: "GET", path, query: { limit: String(limit), ...query } });
@@ -127,11 +124,11 @@ function nameOf(item: unknown): string {
 
 interface Pages {
   readonly query: Readonly<Record<string, string>>;
-  /** The most items to read. Absent: all. */
+  /** The maximum number of items to read. Absent for all items. */
   readonly most?: number | undefined;
 }
 
-/** Reads a list page by page. No page takes more memory than LARGEST_ANSWER_BYTES, with items of any size. */
+/** Reads a list page by page, so that each page takes at most LARGEST_ANSWER_BYTES of memory. */
 export async function* readPages(
   send: Send,
   path: string,
@@ -152,8 +149,8 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /**
- * Returns undefined if the cluster does not serve the kind, for example because Lifeboat's CRD is not installed. A
- * proxy may also answer 404, so the API server's discovery decides.
+ * Returns undefined if the cluster does not serve the kind. A 404 may come from a proxy, so the API server's discovery
+ * is also checked.
  */
 export async function readUnlessNotServed<T>(
   send: Send,
@@ -189,7 +186,7 @@ export function collection(resource: Resource, namespace?: string): string {
   return `${RESOURCES[resource].api}${within}/${resource}`;
 }
 
-/** Returns the path of one object. The namespace of a cluster-scoped object is empty. */
+/** Returns the path of an object. The namespace of a cluster-scoped object is empty. */
 export function object(resource: Resource, { namespace, name }: NamespacedName): string {
   const all = collection(resource, namespace || undefined);
   return resource === "version" ? all : `${all}/${encodeURIComponent(name)}`;
@@ -197,7 +194,7 @@ export function object(resource: Resource, { namespace, name }: NamespacedName):
 
 export type WithSubresources = "virtualmachines" | "virtualmachineinstances";
 
-/** Returns the path of a subresource that virt-api serves in its own group. */
+/** Returns the path of a subresource that virt-api serves. */
 export function kubevirtSubresource(
   resource: WithSubresources,
   { namespace, name }: NamespacedName,

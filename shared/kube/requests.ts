@@ -1,4 +1,4 @@
-/** Requests that several decisions make: lists, a pod with its VMI and Evacuations, and an eviction. */
+/** Contains requests that several decisions need, for example for a pod with its VMI and Evacuations. */
 import type { WriteAnswer, Client } from "./client.ts";
 import { END_PHASES, type EvacuationFacts, isUnfinished } from "./evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "./facts.ts";
@@ -20,8 +20,8 @@ export const LAUNCHER = { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT };
 export const OURS = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
 /**
- * Reads the cluster's only KubeVirt object. An object that cannot be parsed is an error, because its eviction strategy
- * protects VMs.
+ * Reads the cluster's KubeVirt object. Throws if the object cannot be parsed, because VMs depend on its eviction
+ * strategy.
  */
 export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | undefined> {
   return (await cluster.list("kubevirts", { strict: true }))[0];
@@ -40,39 +40,32 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
   return cluster.list("evacuations", ACTIVE_EVACUATIONS);
 }
 
-/** Phases of Evacuations that `unfinishedEvacuations` leaves out. */
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
-/**
- * Lists unfinished Evacuations, including ended ones whose mark or migration must still be removed, or whose VM must
- * start again.
- */
+/** Lists the unfinished Evacuations. An ended Evacuation is listed until its cleanup is complete. */
 export async function unfinishedEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
   return (await cluster.list("evacuations", { unlike: { "status.phase": SURELY_FINISHED } })).filter(isUnfinished);
 }
 
-/** Lists the VMIs on a node. Calls `onOdd` for each VMI that does not parse and is left out. */
+/** Lists the VMIs on a node. Calls `onOdd` for each VMI that cannot be parsed. */
 export function readVmisOn(node: string, cluster: Client, onOdd?: () => void): Promise<readonly VmiFacts[]> {
   return cluster.list("virtualmachineinstances", { ...selectVmisOn(node), ...(onOdd && { onOdd }) });
 }
 
-/** Lists VMIs whose guests KubeVirt hands over to a running target pod. */
+/** Lists the VMIs whose migration has a running target pod. */
 export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFacts[]> {
   return (await cluster.list("virtualmachineinstances", MIGRATING_VMIS)).filter(({ isMigrating }) => isMigrating);
 }
 
-/**
- * Lists successful migrations, among the first 250 migrations that the API server returns. A list of all migrations
- * would be too long, because KubeVirt keeps five for each VMI.
- */
+/** Lists successful migrations, but reads only 250 migrations, because KubeVirt stores five for each VMI. */
 export async function readFinishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
   const some = await cluster.list("virtualmachineinstancemigrations", SOME);
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
 }
 
 /**
- * Lists migrations of these VMIs, including finished migrations. Sends one request for each namespace, unless the names
- * are too long for a URL.
+ * Lists all migrations of these VMIs, including finished migrations. Sends one request for each namespace, or more if
+ * the names are too long for a URL.
  */
 export async function readMigrationsOf(
   vmis: readonly NamespacedName[],
@@ -88,13 +81,15 @@ export async function readMigrationsOf(
 export interface NamedVmi {
   readonly launcher?: PodFacts;
   readonly vmi?: VmiFacts;
-  /** Every Evacuation that names the VMI, read at the same time as the VMI. */
+  /** All Evacuations of the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
 type Listing = typeof readEvacuationsOf;
 
-/** Reads a pod and, at the same time, its VMI and Evacuations. The VMI's name is first guessed from the pod's name. */
+/**
+ * Reads a pod and, at the same time, its VMI and Evacuations. For this, it guesses the VMI's name from the pod's name.
+ */
 export async function observeSubject(
   key: NamespacedName,
   reading: Promise<PodFacts | undefined>,
@@ -152,8 +147,8 @@ export function guessVmiName(podName: string): string | undefined {
 }
 
 /**
- * 403: a webhook or a policy refuses. 429: a budget or a webhook refuses. 500: a webhook does not answer, or two
- * budgets select the pod.
+ * A webhook or a policy refuses with 403, and a PodDisruptionBudget or a webhook with 429. The API server answers 500
+ * if a webhook does not respond or two PodDisruptionBudgets select the pod.
  */
 const REFUSALS = [403, 429, 500];
 
@@ -163,7 +158,7 @@ export interface EvictionOptions {
   readonly dryRun?: boolean;
 }
 
-/** Evicts a pod. The UID makes sure that a new pod of the same name is not evicted. */
+/** Evicts the pod with this UID. */
 export async function requestEviction(
   { namespace, name, uid }: NamespacedName & { readonly uid: string },
   { annotations = {}, gracePeriodSeconds, dryRun = false }: EvictionOptions,
@@ -178,7 +173,7 @@ export async function requestEviction(
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 
-/** Returns an empty list if the cluster does not serve the kind: a drain can also be forecast without Lifeboat. */
+/** Returns an empty list if the cluster does not serve the kind, because a forecast also works without Lifeboat. */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
   throw error;

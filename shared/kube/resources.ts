@@ -1,4 +1,4 @@
-/** The table of resources: where each is in the Kubernetes API, and which facts Lifeboat reads from its objects. */
+/** Defines the table of resources, with their path in the Kubernetes API and the facts that Lifeboat reads. */
 import * as z from "zod/mini";
 import { Access, Budget, ConfigMap, Node, Pod, RepeatedEvent, TokenReview, Version } from "./schemas/kubernetes.ts";
 import { Lease } from "./schemas/lease.ts";

@@ -1,15 +1,12 @@
-/**
- * Reviews of tokens and permissions: the user of a token, the permissions of this user and of Lifeboat, and the expiry
- * of a token.
- */
+/** Asks the API server for the user of a token and for permissions, and reads when a token expires. */
 import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
 import type { ReviewedUser } from "./schemas/kubernetes.ts";
 import type { Right } from "./right.ts";
 
 /**
- * Returns the user of a token. Undefined: the token is invalid or for another audience, or the authenticator does not
- * support audiences.
+ * Returns the user of a token. Returns undefined if the token is invalid or has another audience, or if the
+ * authenticator does not support audiences.
  */
 export async function userOfToken(token: string, audience: string, cluster: Client): Promise<ReviewedUser | undefined> {
   const spec = { token, audiences: [audience] };
@@ -29,17 +26,14 @@ export async function isAllowed(
   return (await cluster.create("subjectaccessreviews", manifest)).facts().allowed;
 }
 
-/** Asks whether Lifeboat has a permission. Every account may ask this. */
+/** Returns whether Lifeboat has a permission. Every account may ask this. */
 export async function mayI(right: Right, cluster: Client): Promise<boolean> {
   const spec = { resourceAttributes: right };
   const manifest = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec };
   return (await cluster.create("selfsubjectaccessreviews", manifest)).facts().allowed;
 }
 
-/**
- * Asks whether the API server accepts Lifeboat's token. Every account may ask this. If a proxy answers 401, this
- * function throws a ClusterError.
- */
+/** Returns whether the API server accepts Lifeboat's token. Throws a ClusterError if a proxy answers 401. */
 export async function isTokenAccepted(cluster: Client): Promise<boolean> {
   return (await cluster.get("version", named("version"), { as: z.unknown(), expect: [401] })) !== undefined;
 }
@@ -49,8 +43,8 @@ const OfPod = z.lazy(() => z.object({ "kubernetes.io": z.object({ pod: z.object(
 const Audience = z.lazy(() => z.object({ aud: z.union([z.string(), z.array(z.string())]) }));
 
 /**
- * Reads when a token expires. Undefined: it never expires, it is a pod's own token that the kubelet renews, or it is no
- * JWT. Never throws.
+ * Returns when a token expires. Returns undefined if the token never expires, is renewed by the kubelet, or is not a
+ * JWT.
  */
 export function expiryOf(token: string): Date | undefined {
   const claims = claimsOf(token);

@@ -1,4 +1,4 @@
-/** A permission, in the words of Kubernetes. */
+/** Defines a permission with Kubernetes' terms. */
 export interface Right {
   readonly verb: string;
   readonly group: string;

@@ -1,4 +1,4 @@
-/** A `RollingMaintenance`: which nodes have to be drained, a few at a time. */
+/** Defines the RollingMaintenance: which nodes to drain, a few at a time. */
 import {
   hasEnded,
   NODE_ACTIVE_PHASES,
@@ -14,8 +14,8 @@ export const ROLLING_END_PHASES = ["Completed", "Stopped", "Withdrawn"] as const
 export type RollingPhase = (typeof ROLLING_ACTIVE_PHASES)[number] | (typeof ROLLING_END_PHASES)[number];
 
 /**
- * Phases of one node of a RollingMaintenance. After `Starting`, a node has the phase of its NodeEvacuation until the
- * NodeEvacuation has ended.
+ * The phases of a node in a RollingMaintenance. While the node's NodeEvacuation is in progress, the node has the phase
+ * of its NodeEvacuation.
  */
 export const ROW_PHASES = [
   "Pending",
@@ -27,13 +27,13 @@ export const ROW_PHASES = [
 ] as const;
 export type RowPhase = (typeof ROW_PHASES)[number];
 
-/** The way in which each node is drained. */
+/** The options for draining each node. */
 export type NodeTemplate = Pick<
   NodeEvacuationSpec,
   "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods" | "returnVMs"
 >;
 
-/** Times are RFC 3339. */
+/** The spec of a RollingMaintenance. Times are RFC 3339. */
 export interface RollingMaintenanceSpec {
   /** The CRD requires exactly one of these fields. */
   readonly nodes: {
@@ -51,10 +51,9 @@ export interface RollingMaintenanceSpec {
   readonly template: NodeTemplate;
 }
 
-/** One node of the RollingMaintenance. */
 export interface NodeRow {
   readonly name: string;
-  /** The name of the node's NodeEvacuation. Absent: the node's turn has not come. */
+  /** The name of the node's NodeEvacuation. Absent until the drain of the node starts. */
   readonly nodeEvacuation?: string | undefined;
   readonly phase: RowPhase;
   readonly message?: string | undefined;
@@ -70,7 +69,7 @@ export interface RollingMaintenanceStatus {
   readonly phase?: RollingPhase | undefined;
   readonly message?: string | undefined;
   readonly forecast?: string | undefined;
-  /** When the node selector was resolved to nodes. Absent: the RollingMaintenance has not started. */
+  /** The start of the RollingMaintenance, when its node selector was resolved to nodes. */
   readonly startTime?: string | undefined;
   readonly estimatedCompletionTime?: string | undefined;
   readonly completionTime?: string | undefined;
@@ -79,7 +78,7 @@ export interface RollingMaintenanceStatus {
   readonly nodes: readonly NodeRow[];
 }
 
-/** The longest texts and lists that Lifeboat writes. */
+/** The maximum lengths that Lifeboat writes. */
 export const ROLLING_BOUNDS = {
   "status.message": 2048,
   "status.forecast": 1024,
@@ -91,9 +90,9 @@ export interface RollingMaintenanceFacts {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** When the object was created, in milliseconds since the epoch, by the API server's clock. */
+  /** The creation time in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Whether `lifeboat drain` created the object: then Lifeboat deletes it some time after its end. */
+  /** Whether `lifeboat drain` created the object. Lifeboat deletes such an object some time after its end. */
   readonly isCommands: boolean;
   readonly spec: RollingMaintenanceSpec;
   readonly status: RollingMaintenanceStatus;
@@ -104,8 +103,8 @@ export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFa
 }
 
 /**
- * Returns a NodeEvacuation with the pause and the withdrawal of its RollingMaintenance. A node that has not started
- * also gets the RollingMaintenance's `notAfter`.
+ * Returns a NodeEvacuation that inherits the pause and the withdrawal of its RollingMaintenance. Before its start, it
+ * also inherits `notAfter`.
  */
 export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
   const rm = all.find(({ uid }) => uid === ne.owner?.uid);

@@ -1,19 +1,19 @@
 /**
- * A bound pod with all fields that preflights and descheduling read. A Worker can hold fifty thousand pods, because
- * equal parts share one object.
+ * Defines a scheduled pod with all fields that preflights and descheduling read. Pods share equal parts to save memory.
  */
 import type { LabelSelector, NodeFacts, PodFacts } from "./facts.ts";
 
 /**
- * Amounts of resources, by name: `cpu` in millicores, and every other resource in whole units, such as bytes. Amounts
- * are rounded up, as in Kubernetes.
+ * Amounts of resources. `cpu` is in millicores, and every other resource is in whole units, such as bytes. Amounts are
+ * rounded up, as in Kubernetes.
  */
 export type Resources = Readonly<Record<string, number>>;
 
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * One requirement of a node selector term (core/v1 NodeSelectorRequirement); `values` of Gt and Lt hold one integer.
+ * One requirement of a node selector term (core/v1 NodeSelectorRequirement). For Gt and Lt, `values` contains one
+ * integer.
  */
 export interface NodeRequirement {
   readonly key: string;
@@ -21,7 +21,7 @@ export interface NodeRequirement {
   readonly values: readonly string[];
 }
 
-/** Requirements (on fields: only `metadata.name`) are ANDed; a term without requirements matches nothing. */
+/** All requirements must match. A term without requirements matches nothing. */
 export interface NodeSelectorTerm {
   readonly matchExpressions: readonly NodeRequirement[];
   readonly matchFields: readonly NodeRequirement[];
@@ -32,43 +32,37 @@ export interface NodeRequirements {
   readonly required?: readonly NodeSelectorTerm[];
 }
 
-/** A required anti-affinity term: pods that it selects must not be in the same topology domain. */
+/** A required anti-affinity term. The selected pods must not be in the same topology domain. */
 export interface PodTerm {
   readonly topologyKey: string;
-  /** The namespaces of the selected pods. Empty: the pod's own namespace, unless `allNamespaces` is set. */
+  /** The namespaces of the selected pods. If empty, only the pod's own namespace, unless `allNamespaces` is set. */
   readonly namespaces: readonly string[];
   readonly allNamespaces?: boolean;
   readonly selector?: LabelSelector;
 }
 
-/** A topology spread constraint: the pods that it selects are spread over the domains of a node label. */
+/** A topology spread constraint. The selected pods are spread over the values of a node label. */
 export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly topologyKey: string;
   readonly whenUnsatisfiable: string;
   readonly selector?: LabelSelector;
   readonly matchLabelKeys: readonly string[];
-  /**
-   * The policy for node affinity. Absent: nodes that the pod's node affinity excludes are not counted. The policy for
-   * taints is not read.
-   */
+  /** The policy for node affinity. If absent, only nodes that match the pod's node affinity are considered. */
   readonly nodeAffinityPolicy?: string;
   readonly nodeTaintsPolicy?: string;
   readonly minDomains?: number;
 }
 
-/** The fields of a pod by which kube-scheduler chooses among suitable nodes and spreads pods. */
+/** The fields of a pod with which kube-scheduler scores nodes. */
 export interface PlacementTerms {
-  /**
-   * Required pod affinity. If the terms of a running pod select a new pod, kube-scheduler prefers the running pod's
-   * node for the new pod.
-   */
+  /** Required pod affinity. kube-scheduler prefers nodes with pods whose affinity terms select the new pod. */
   readonly near: readonly PodTerm[];
-  /** Preferred pod affinity; anti-affinity has a negative weight. */
+  /** Preferred pod affinity. Anti-affinity has a negative weight. */
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];
   readonly nodes: readonly { readonly weight: number; readonly term: NodeSelectorTerm }[];
   readonly spread: readonly SpreadConstraint[];
-  /** Requests that kube-scheduler assumes for containers without requests. */
+  /** The requests that kube-scheduler assumes for containers without requests. */
   readonly assumed: Resources;
 }
 
@@ -79,23 +73,19 @@ export interface ScheduledNode extends NodeFacts {
   readonly allocatable: Resources;
 }
 
-/** `annotations` contains only the annotations in names.ts and the kubelet's annotations. */
+/** `annotations` contains only the annotations in names.ts and of the kubelet. */
 export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;
   readonly qosClass: QosClass;
-  /**
-   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. The resource
-   * `pods` is not included.
-   */
+  /** The pod's requests, including init containers, sidecars and overhead. The resource `pods` is not included. */
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly antiAffinity: readonly PodTerm[];
-  /** The spread constraints. Absent: none. */
   readonly spread?: readonly SpreadConstraint[];
   readonly localStorage: boolean;
   readonly claims: readonly string[];
-  /** Claims that Kubernetes creates and deletes with the pod. The pod's replacement gets new claims. */
+  /** The claims that Kubernetes creates and deletes with the pod. */
   readonly ephemeralClaims?: readonly string[];
   readonly hasResourceClaims: boolean;
 }

@@ -1,17 +1,17 @@
-/** The selection of objects for a list. */
+/** Defines which objects a list selects. */
 
 export interface Selection {
   readonly namespace?: string | undefined;
-  /** `true`: the label exists, with any value. */
+  /** With the value `true`, the label must exist with any value. */
   readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
   readonly fields?: Readonly<Record<string, string>>;
-  /** Fields that have none of these values. Field selectors can compare only for equal and unequal. */
+  /** The field must have none of these values. */
   readonly unlike?: Readonly<Record<string, readonly string[]>>;
-  /** The most items to read. Absent: all, page by page. */
+  /** The maximum number of items to read. If absent, all items are read page by page. */
   readonly limit?: number;
 }
 
-/** Returns the selection as the label selector and the field selector of a request. */
+/** Returns the label selector and the field selector of a request. */
 export function selectorsOf({ labels = {}, fields = {}, unlike = {} }: Selection) {
   const ofLabels = Object.entries(labels).map(([key, value]) => {
     if (value === true) return key;

@@ -1,4 +1,4 @@
-/** Selections that several decisions use. */
+/** Contains selections that several decisions use. */
 import { END_PHASES } from "./evacuation.ts";
 import type { NamespacedName, VmiFacts } from "./facts.ts";
 import * as names from "./names.ts";
@@ -25,27 +25,27 @@ export const selectLaunchersOn = (node: string): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT }, ...selectPodsOn(node) };
 };
 
-/** VMIs whose guests KubeVirt hands over to a target pod. */
+/** VMIs whose migration has a target pod. */
 export const MIGRATING_VMIS: Selection = { labels: { [names.TARGET_NODE_LABEL]: true } };
 
 export const selectPodsOf = ({ namespace, uid }: VmiFacts): Selection => {
   return { namespace, labels: { [names.CREATED_BY_LABEL]: uid } };
 };
 
-/** Selects launcher pods of a VMI in any namespace. A tenant may label other pods the same way. */
+/** Selects the launcher pods of a VMI in all namespaces. Other pods may have the same labels. */
 export const selectLaunchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT, [names.CREATED_BY_LABEL]: uid } };
 };
 
 export const SOME: Selection = { limit: 250 };
 
-/** The maximum length of all names in a selector, in characters as encoded in a URL. Some proxies accept only 8 KB. */
+/** The maximum length of all names in a selector, in URL-encoded characters. Some proxies accept only 8 KB. */
 const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
 
 /**
- * Selects the migrations of these VMIs, including finished migrations. Each namespace takes one request, unless the
- * names are too long for a URL.
+ * Selects all migrations of these VMIs, including finished migrations. Returns one selection for each namespace, or
+ * more if the names are too long for a URL.
  */
 export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Selection[] {
   return [...Map.groupBy(vmis.filter(isVmiKey), ({ namespace }) => namespace)].flatMap(([namespace, own]) =>
@@ -53,10 +53,7 @@ export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Se
   );
 }
 
-/**
- * Returns the labels to select by. If a name is too long for a label, selects all migrations of the namespace, because
- * KubeVirt may shorten the name.
- */
+/** Returns the labels to select by. If a name is too long for a label, selects all migrations of the namespace. */
 function labelsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
   if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];
   const [first = "", ...others] = vmis;

@@ -1,7 +1,7 @@
-/** Sends requests to one API server over `fetch`, and limits how much of the answers is in memory at a time. */
+/** Sends requests to an API server with `fetch`, and limits the memory for its answers. */
 import { ClusterError } from "./failures.ts";
 
-/** The `fetch` of the platform, or of a binding into a private network. */
+/** The `fetch` of the platform or of a binding to a private network. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Endpoint {
@@ -15,24 +15,24 @@ export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** The body. In a PATCH, a list is a JSON patch and anything else a merge patch, unless the content type says otherwise. */
+  /** The body. In a PATCH, a list is sent as a JSON patch, and any other body as a merge patch. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly expect?: readonly number[];
-  /** Whether the caller needs only the code: virt-api refuses with plain text, or with a Status inside a Status. */
+  /** Whether the caller needs only the code. */
   readonly codeOnly?: boolean;
 }
 
 export interface ApiAnswer {
   readonly code: number;
-  /** Parsed JSON. Never pass it on to a caller. */
+  /** The parsed JSON. */
   readonly body: unknown;
   readonly bytes: number;
 }
 
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
-/** The maximum size of an answer in bytes. An answer briefly takes four times its size in an isolate's 128 MB. */
+/** The maximum size of an answer in bytes. For a short time, an answer takes four times its size in memory. */
 export const LARGEST_ANSWER_BYTES = 10 * 1024 * 1024;
 
 export type Hold = () => Held;
@@ -64,7 +64,7 @@ async function answerTo(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 function bodyOf(text: string, status: number, request: ApiRequest): unknown {
   const label = `${request.method} ${request.path}`;
   const body = parse(text, label);
-  // Without this check, a proxy's 404 would look like a deleted pod, and a proxy's 409 like a conflict.
+  // Without this check, a proxy's 404 would be treated as a deleted object.
   if (status >= 400 && !isStatus(body, status)) {
     throw new ClusterError({ reason: "Unintelligible", request: label, issue: `${status}, but no Status` });
   }
@@ -72,8 +72,8 @@ function bodyOf(text: string, status: number, request: ApiRequest): unknown {
 }
 
 /**
- * Sends a request. An idle connection may close just when a request uses it. Then a read is sent once more, as in Go. A
- * write is not repeated, because the API server may have performed the write.
+ * Sends a request. A read is repeated once, because an idle connection may close at the same moment. A write is not
+ * repeated, because the API server may have performed it.
  */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
@@ -100,15 +100,12 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   }
 }
 
-/**
- * The size of a chunk. Larger chunks make a page no cheaper, but they make a single object (mostly 3 KB) more
- * expensive, because the memory of each chunk is cleared first.
- */
+/** The size of a chunk in bytes. Larger chunks make the read of a single object more expensive. */
 const CHUNK_BYTES = 32 * 1024;
 
 /**
- * Reads a body. Returns no text if the body is too large. All chunks are read into the same memory. By default workerd
- * reads 4 KiB at a time, which takes three times the CPU.
+ * Reads a body. Returns no text if the body is too large. All chunks are read into the same memory, which is faster
+ * than workerd's default of 4 KiB.
  */
 async function readBody({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
@@ -133,8 +130,7 @@ async function readBody({ body }: Response, held: Held): Promise<{ readonly text
 function headersOf({ token, headers }: Endpoint, request: ApiRequest): Record<string, string> {
   return {
     ...headers,
-    // client-go sends the same header. virt-api's subresources declare no content type: without `*/*` go-restful
-    // answers 406.
+    // client-go sends the same header. Without `*/*`, virt-api's subresources answer 406.
     accept: "application/json, */*",
     authorization: `Bearer ${token}`,
     "user-agent": "lifeboat",
@@ -161,23 +157,17 @@ function parse(text: string, label: string): unknown {
   }
 }
 
-/**
- * The memory limit for all reviews together, in bytes: their bodies, and the answers to their reads. An eviction of an
- * ordinary VM takes 60 KB.
- */
+/** The memory limit for all reviews together, in bytes. An eviction usually takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
-/**
- * The most reviews at a time: as many as a node has pods, because a drain evicts all of them at once. Each review takes
- * 100 KB in addition to its reads.
- */
+/** The maximum number of parallel reviews. A drain may evict all pods of a node at once. */
 export const MOST_REVIEWS = 250;
 
-/** A reservation ends after this time, longer than any review, because the platform may stop a review silently. */
+/** A reservation ends after this time, because the platform may stop a review without notice. */
 const LONGEST_MS = 60_000;
 
 export interface Held {
-  /** Reserves this many bytes until the reservation ends. Returns whether there was room. */
+  /** Reserves memory. Returns false if the limit is reached. */
   take(bytes: number): boolean;
   end(): void;
 }
@@ -199,15 +189,12 @@ export class MemoryBudget {
     return this.#reviews < MOST_REVIEWS ? this.#open(now, MOST_BYTES, 1) : REFUSED;
   }
 
-  /** Reserves memory for the reconcile that follows the answer to a review. */
+  /** Reserves memory for the reconcile after a review. */
   open(now: Date): Held {
     return this.#open(now, MOST_BYTES);
   }
 
-  /**
-   * Reserves memory for all other work, which leaves less memory for reviews. The reservation is never refused, because
-   * no tenant decides its size.
-   */
+  /** Reserves memory for all other work. This reservation is never refused. */
   count(now: Date): Held {
     return this.#open(now, Infinity);
   }
@@ -233,8 +220,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Returns whether this review is the oldest, which may always continue. Otherwise many reviews could each hold a pod
-   * in memory, and wait for ever for the memory of its VMI.
+   * Returns whether this review is the oldest review. The oldest review may always continue, so that reviews do not
+   * wait for each other forever.
    */
   #isOldestReview(lease: Lease): boolean {
     for (const one of this.#leases) if (one.reviews > 0) return one === lease;

@@ -1,4 +1,4 @@
-/** Carries out a person's commands for a node: drain, pause, resume, cancel. */
+/** Performs the commands drain, pause, resume and cancel for a node. */
 import { MANAGED, test } from "../act/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -7,7 +7,7 @@ import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
-/** Returns a NodeEvacuation, which Lifeboat deletes some time after its end. */
+/** Returns a NodeEvacuation that Lifeboat deletes some time after its end. */
 export function newNodeEvacuation(node: string, now: Date, spec: object) {
   const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
   const metadata = { name, labels: MANAGED };
@@ -22,7 +22,7 @@ const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
-/** Returns a RollingMaintenance, which Lifeboat deletes some time after its end. */
+/** Returns a RollingMaintenance that Lifeboat deletes some time after its end. */
 export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
   const name = derivedName(
     "",
@@ -37,8 +37,7 @@ export function newRollingMaintenance(names: readonly string[], now: Date, spec:
 export type Changed = "Done" | "Lacking" | "TryAgain";
 
 /**
- * Changes a NodeEvacuation. The patch fails if `virtualMachines` has changed since the user's permissions were checked,
- * because the effects of this field on VMs need separate permissions.
+ * Changes a NodeEvacuation. The patch fails if `virtualMachines` has changed since the user's permissions were checked.
  */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,
@@ -50,7 +49,10 @@ export async function changeNodeEvacuation(
   return meaningOf<Changed>(answer, { ...REFUSED, 404: "TryAgain" });
 }
 
-/** Changes a RollingMaintenance. The patch tests `virtualMachines` of its template, as for a NodeEvacuation. */
+/**
+ * Changes a RollingMaintenance. The patch fails if `virtualMachines` of the template has changed since the user's
+ * permissions were checked.
+ */
 export async function changeRolling(
   { name, uid, spec: { template } }: RollingMaintenanceFacts,
   change: Change,

@@ -1,4 +1,4 @@
-/** Other nodes that are drained at the same time: their VMs take the room on other nodes first. */
+/** Finds other nodes that are drained earlier. Their VMs use free CPU and memory on other nodes first. */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";
@@ -9,8 +9,8 @@ import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isTimeReached } from "./world.ts";
 
 /**
- * Lists NodeEvacuations of other nodes that have not started and will start before this NodeEvacuation. If several are
- * due, the oldest starts first. The preflight itself reads NodeEvacuations that have started.
+ * Lists the NodeEvacuations of other nodes that will start before this NodeEvacuation. If several NodeEvacuations are
+ * due, the oldest starts first.
  */
 export function aheadOf(
   ne: NodeEvacuationFacts,
@@ -27,7 +27,7 @@ export function aheadOf(
   });
 }
 
-/** Returns the drain's options, without `force`. */
+/** Returns the options of the drain, without `force`. */
 export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
   const deleteEmptyDirData = otherPods === "EvictWithLocalData";
   return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };
@@ -39,7 +39,9 @@ export interface Ahead {
   readonly vmis: readonly VmiFacts[];
 }
 
-/** Returns the facts as if the VMs of the other nodes had left. A VM without room stays. */
+/**
+ * Returns the facts as if the VMs of the other nodes had already moved. A VM that fits on no other node does not move.
+ */
 export function placedFirst(facts: PreflightFacts, ahead: readonly Ahead[]): PreflightFacts {
   return ahead.reduce(placeOne, facts);
 }
@@ -68,7 +70,7 @@ function placeOne(facts: PreflightFacts, one: Ahead): PreflightFacts {
   return { ...facts, otherPods };
 }
 
-/** Returns whether the VM moves or restarts and its next pod does not exist yet. */
+/** Returns whether the VM will move or restart and its new pod does not exist yet. */
 function isToLeave(
   pod: PreflightPod,
   { ne, vmis }: Ahead,

@@ -1,4 +1,4 @@
-/** Lists the pods and VMs that cannot leave a node, each with its reason and since when. */
+/** Lists the pods and VMs that cannot leave a node, with the reason and the time since when. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { isOfVm, keyOf } from "../kube/objects.ts";
@@ -19,14 +19,14 @@ import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
-  // VMs to shut down come first: the list has a maximum length, and Lifeboat shuts a VM down only if two reads in a row
-  // list it.
+  // The list has a maximum length. VMs that Lifeboat shuts down come first, because they must be in two successive
+  // lists.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
 }
 
-/** Lifeboat shuts a VM down if two reads, this many seconds apart, find the same blocker. */
+/** Lifeboat shuts down a VM only if the VM has had the same blocker for this number of seconds. */
 const TWICE_SECONDS = 60;
 
 export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<NodeWorld, "ne" | "now">): boolean {
@@ -37,10 +37,7 @@ export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<
   );
 }
 
-/**
- * Lists VMs that have been off for longer than a start takes. These VMs have left the node, and the next restarts wait
- * for them.
- */
+/** Lists the Evacuations of VMs that have left the node but have not started again in time. */
 export function overdue(w: NodeWorld): readonly EvacuationFacts[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, w.now) >= OVERDUE_SECONDS;
@@ -53,7 +50,7 @@ function notBack(e: EvacuationFacts): NodeBlocker {
   return blockerOf(vm, "NotRunningAgain", status.message ?? "", MESSAGES.notBackFix(e));
 }
 
-/** Lists the pods that cannot leave, except launcher pods of VMs that are listed already. */
+/** Lists the pods that cannot leave, except the launcher pods of VMs that are already listed. */
 export function podBlockers(pods: readonly Subject[], views: readonly VmView[], w: NodeWorld): readonly NodeBlocker[] {
   const view = ({ vmi }: Subject) => views.find((one) => one.vmi.uid === vmi?.uid);
   return pods
@@ -74,7 +71,7 @@ function podBlocker(subject: Subject, w: NodeWorld): NodeBlocker | undefined {
 
 const LONG_SECONDS = 3600;
 
-/** Returns why a terminating pod may stay on the node for longer than a person would wait. */
+/** Returns why a terminating pod may take unusually long. */
 function slowToEnd(pod: PreflightPod, w: NodeWorld): string | undefined {
   const node = nodeToDrain(w);
   if (pod.goneBy === undefined || node === undefined) return undefined;
@@ -82,7 +79,6 @@ function slowToEnd(pod: PreflightPod, w: NodeWorld): string | undefined {
   return MESSAGES.slowToEnd(new Date(pod.goneBy).toISOString());
 }
 
-/** Returns the blocker of a pod whose eviction the API server refused without a known reason. */
 export function refusedEviction(pod: NamespacedName & { readonly uid: string }, { spec }: NodeEvacuationFacts) {
   return blockerOf(pod, "EvictionRefused", MESSAGES.evictionRefused, MESSAGES.evictionRefusedFix(spec.nodeName));
 }
@@ -102,7 +98,7 @@ function isSame(a: NodeBlocker, b: NodeBlocker | undefined): boolean {
   return b !== undefined && keyOf(a) === keyOf(b) && a.uid === b.uid && a.reason === b.reason;
 }
 
-/** Reasons that usually end without a person's action. */
+/** Reasons that usually disappear without a person's action. */
 const PASSING: ReadonlySet<string> = new Set([
   "BudgetExhausted",
   "BudgetOfController",
@@ -115,7 +111,7 @@ const PASSING: ReadonlySet<string> = new Set([
   "BackingOff",
 ]);
 
-/** Returns whether no VM moves or is about to move. The other pods may then leave. */
+/** Returns whether no VM moves or is about to move. */
 export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);
 }
@@ -124,22 +120,18 @@ export function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
   return fate === "Blocked" || fate === "Goes" || isHeldBack === true || blocker?.reason === "External";
 }
 
-/** Returns whether a drain waits for the pod. */
 export function isLeft(subject: Subject, { ne }: Pick<NodeWorld, "ne">): boolean {
   const { pod, verdict } = subject;
   const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);
   return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
 }
 
-/**
- * Returns whether the pod has ended. Like `kubectl drain`, Lifeboat evicts such a pod, and the API server deletes it at
- * once.
- */
+/** Returns whether the pod has finished. Lifeboat evicts such a pod, as `kubectl drain` does. */
 export function isCompleted({ verdict }: Subject): boolean {
   return verdict.outcome === "Ended" && verdict.reason === "PodCompleted";
 }
 
-/** Returns whether no further VM or pod will leave the node until a person acts. */
+/** Returns whether no VM or pod will leave the node until a person acts. */
 export function isSettled(
   views: readonly VmView[],
   counts: VmCounts,

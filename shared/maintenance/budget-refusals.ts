@@ -1,10 +1,10 @@
-/** VMs that are not restarted or stopped, because another party's budget would refuse the evictions of their pods. */
+/** Finds the VMs that Lifeboat must not restart or stop, because a PodDisruptionBudget protects their pods. */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { VmView } from "./vms.ts";
 
-/** Returns the refusals, by the keys of the VMs. */
+/** Returns the refusals as a map from VM key to refusal. */
 export function refusalsByBudgets(
   views: readonly VmView[],
   pods: readonly PodFacts[],

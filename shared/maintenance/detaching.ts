@@ -1,7 +1,4 @@
-/**
- * Volumes that are still attached to a node after its VMs have left. Until they are detached, the node may write to
- * them.
- */
+/** Finds the volumes that are still attached to a node after its VMs have left. */
 import { unlessFailed, type View } from "../facts/facts.ts";
 import { ClusterError, isLasting, isOddObject } from "../kube/failures.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
@@ -13,10 +10,7 @@ import { secondsSince } from "../settings/time.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import type { NodeWorld } from "./world.ts";
 
-/**
- * The maximum time to wait for volumes, in seconds since the last VM left. A storage system that does not respond must
- * not delay a maintenance for ever.
- */
+/** The maximum time to wait for volumes, in seconds since the last VM left the node. */
 const MOST_SECONDS = 300;
 
 export const CLAIMED_VOLUMES: View<ClaimedVolume> = {
@@ -27,12 +21,12 @@ export const CLAIMED_VOLUMES: View<ClaimedVolume> = {
 
 export interface VolumesLeft {
   readonly isAwaited: boolean;
-  /** A text for people about the volumes. Empty if no volume is left. */
+  /** Describes the volumes. Empty if all volumes are detached. */
   readonly text: string;
 }
 
 /**
- * Returns whether the drain waits for volumes that are still attached. The drain does not wait if Lifeboat may not list
+ * Returns whether the drain waits for attached volumes. The drain does not wait if Lifeboat has no permission to list
  * VolumeAttachments, or if the cluster does not serve this kind.
  */
 export function volumesLeft(w: NodeWorld): VolumesLeft {
@@ -53,7 +47,7 @@ export function volumesLeft(w: NodeWorld): VolumesLeft {
     : { isAwaited: true, text: MESSAGES.detaching(left) };
 }
 
-/** Returns attached volumes, without the volumes of pods that stay, such as DaemonSets' pods. */
+/** Returns the attached volumes, except the volumes of pods that are not evicted. */
 function attachedTo({ ne, facts }: NodeWorld): readonly VolumeAttachmentFacts[] {
   const { nodeName } = ne.spec;
   return unclaimedOn(nodeName, {
@@ -65,13 +59,13 @@ function attachedTo({ ne, facts }: NodeWorld): readonly VolumeAttachmentFacts[] 
 
 interface Attached {
   readonly attachments: readonly VolumeAttachmentFacts[];
-  /** All pods of the node, including ended pods. */
+  /** All pods on the node, including finished pods. */
   readonly pods: readonly Pick<PreflightPod, "namespace" | "phase" | "claims" | "ephemeralClaims">[];
   /** Called only if the result depends on these volumes. */
   readonly volumes: () => readonly ClaimedVolume[];
 }
 
-/** Returns volumes that are attached to the node and that no pod of the node uses. */
+/** Returns the volumes that are attached to the node but not used by a pod on the node. */
 export function unclaimedOn(node: string, { attachments, pods, volumes }: Attached): readonly VolumeAttachmentFacts[] {
   const here = attachments.filter((one) => one.nodeName === node && one.persistentVolumeName !== undefined);
   const used = new Set(pods.filter((pod) => !isFinal(pod)).flatMap(claimsOf));

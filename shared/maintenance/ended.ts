@@ -1,4 +1,4 @@
-/** The actions when a NodeEvacuation ends, and the work that remains after its end. */
+/** Handles the end of a NodeEvacuation and the work that remains after it. */
 import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
@@ -10,7 +10,7 @@ import { returning } from "./returning.ts";
 import { vmOf } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
 
-/** Lets VMs return to the node or start again, once the node is uncordoned after its maintenance. */
+/** Moves VMs back to the node or starts them, after the node is uncordoned. */
 export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const { ne } = w;
   if (!hasEnded(ne)) return undefined;
@@ -19,7 +19,7 @@ export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   if (ne.status.phase !== "Evacuated") return leftOver(w, more);
   const isBack = isOpen(ne) && nodeToDrain(w)?.unschedulable !== true;
   if (!isBack) return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
-  // VMs are asked to return only once: a VM whose return has failed stays where it is.
+  // Lifeboat requests the return of VMs only once.
   const isTime = nodeToDrain(w) !== undefined && !ne.status.conditions.some(isReturned);
   return {
     phase: "Evacuated",
@@ -39,7 +39,7 @@ function isReturned({ type }: NodeCondition): boolean {
   return type === "Returned";
 }
 
-/** Reports the stopped VMs that do not run again. The NodeEvacuation has work until all of them run. */
+/** Reports the stopped VMs that do not run yet. */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
@@ -52,24 +52,21 @@ function heldBecause({ status }: EvacuationFacts): string {
   return status.conditions.find(({ type }) => type === "Released")?.message || MESSAGES.aboutToStart;
 }
 
-/**
- * Cleans up if another process cordoned the node or started a VM's evacuation while this process ended the
- * NodeEvacuation.
- */
+/** Cleans up if another process cordoned the node or started an evacuation while the NodeEvacuation ended. */
 function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
   const { phase = "Withdrawn", message = "" } = w.ne.status;
   const first = [...withdrawals(w), ...taken(w)];
   return first.length === 0 && more === undefined ? "Nothing" : { phase, message, more: more ?? {}, first };
 }
 
-/** Withdraws Evacuations. If the node is gone, migrations continue; a VM that is stopping or off starts again. */
+/** Withdraws the Evacuations of the NodeEvacuation. If the node no longer exists, migrations continue. */
 export function withdrawals(w: NodeWorld): readonly Action[] {
   const isThere = nodeToDrain(w) !== undefined;
   const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (isThere || isShutdown(e)));
   return withdrawn(ownEvacuations(w).filter(isLeft));
 }
 
-/** Starts the VMs that were stopped, by withdrawing their Evacuations. */
+/** Starts the stopped VMs by withdrawing their Evacuations. */
 export function starts(w: NodeWorld): readonly Action[] {
   return withdrawn(ownEvacuations(w).filter((e) => isHeldOff(e) || e.status.phase === "Stopping"));
 }
@@ -79,16 +76,13 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
   return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/**
- * Removes Lifeboat's annotation from a node whose cordon another party has removed. Otherwise Lifeboat would later
- * treat another party's cordon as its own.
- */
+/** Removes Lifeboat's annotation from a node that somebody else has uncordoned. */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
-/** Removes the cordon of this or an earlier NodeEvacuation, unless another NodeEvacuation needs the cordon. */
+/** Removes the cordon, unless another NodeEvacuation needs it. */
 export function taken(w: NodeWorld): readonly Action[] {
   const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);

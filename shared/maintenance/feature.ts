@@ -1,4 +1,4 @@
-/** The feature that drains nodes. Without its permissions no NodeEvacuation starts. */
+/** Defines the feature that drains nodes. Without its permissions, no NodeEvacuation starts. */
 import { hasEnded } from "../kube/node-evacuation.ts";
 import { type Feature, grant, type Examined } from "../settings/feature.ts";
 import { type Finding, ok, warning } from "../settings/finding.ts";
@@ -45,7 +45,7 @@ export const maintenance = {
   examine,
 } as const satisfies Feature;
 
-/** Checks NodeEvacuations that have not ended: their permissions, and what blocks them. */
+/** Checks the permissions and blockers of the NodeEvacuations in progress. */
 async function examine(seen: Examined): Promise<readonly Finding[]> {
   const open = (await seen.nodeEvacuations()).filter((ne) => !hasEnded(ne));
   const permissions = await seen.permissions();

@@ -1,4 +1,4 @@
-/** Forecasts a NodeEvacuation: the preflight's verdict, the fate of VMs that cannot move, and the room for restarts. */
+/** Forecasts a NodeEvacuation: whether the node can be drained, and which VMs are restarted or stopped. */
 import type { Refusal } from "../budget/refusal.ts";
 import { each } from "../facts/facts.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -24,7 +24,7 @@ import type { NodeWorld } from "./world.ts";
 
 export interface Forecast {
   readonly found: Preflight;
-  /** VMs whose guests end: restarted, stopped, or shut down by their strategy. */
+  /** The VMs that would be restarted, stopped or shut down. */
   readonly shutdowns: readonly VmiFacts[];
 }
 
@@ -48,7 +48,9 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   return { found, shutdowns: [...new Set(ending)] };
 }
 
-/** Judges each restart: whether it has room beside the moving VMs and the restarts before it. */
+/**
+ * Checks for each VM to restart whether it fits on another node, in addition to the moving VMs and earlier restarts.
+ */
 function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
@@ -75,7 +77,7 @@ interface Around {
   readonly w: NodeWorld;
 }
 
-/** Judges the pod of a VM that cannot migrate, by the NodeEvacuation's and the owner's choices for such VMs. */
+/** Applies the settings of the NodeEvacuation and of the VM's owner to a VM that cannot migrate. */
 function asAsked(pod: PodVerdict, view: VmView, refusal: Refusal | undefined, around: Around): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
@@ -103,14 +105,14 @@ function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
 
 const CORDON = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** Returns why the VM would not start on another node, or undefined. */
+/** Returns why the VM would not start on another node. Returns undefined if there is no such reason. */
 export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld): string | undefined {
   const pod = f.pods.find((one) => isOfLiveVm(one) && vmiNameOf(one) === vmi.name && one.namespace === vmi.namespace);
   if (pod === undefined) return MESSAGES.podNotFound;
   const next = startOf(pod, vmi, w);
   if (untolerated([CORDON], next.pod.tolerations) === undefined) return MESSAGES.toleratesCordon;
   if (vmi.hostDisk !== undefined) return MESSAGES.hostDisk(vmi.hostDisk);
-  // The old pod ends before the new one starts.
+  // The old pod is deleted before the new pod starts.
   const room = placeInTurn([next], f, { gone: [pod] }).get(pod.uid);
   return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);
 }
@@ -125,7 +127,7 @@ function startOf(pod: PreflightPod, vmi: VmiFacts, w: NodeWorld) {
   return renderStart(pod, vmi, virtualMachineOf(vmi, w)?.start, w.settings);
 }
 
-/** Returns whether the NodeEvacuation may start. With the verdict Unknown it starts only if `startIf` is Always. */
+/** Returns whether the NodeEvacuation may start. */
 export function mayStart(startIf: NodeEvacuationSpec["startIf"], verdict: NodeVerdict): boolean {
   switch (startIf) {
     case "Always":

@@ -1,6 +1,6 @@
 /**
- * Limits what may happen to each VM of the node. Restarts, stops and shutdowns come last, so that a drain which cannot
- * succeed ends no guest.
+ * Decides which VMs must wait. VMs are restarted, stopped or shut down last, so that a drain that cannot succeed does
+ * not stop a guest.
  */
 import { each, together, unlessFailed } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";
@@ -18,7 +18,7 @@ import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * Lists the VMs in the order in which they leave. VMs that would be restarted or stopped wait while something else
+ * Lists the VMs in the order in which they leave. VMs that would be restarted or stopped wait while anything else
  * blocks the node.
  */
 export function viewsOf(w: NodeWorld): readonly VmView[] {
@@ -31,7 +31,7 @@ export function viewsOf(w: NodeWorld): readonly VmView[] {
   return heldBack(withRoom(heldBack(views, w), w), w);
 }
 
-/** Keeps VMs from a restart or a stop while a budget refuses their evictions. */
+/** Prevents the restart or stop of VMs that a PodDisruptionBudget protects. */
 function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   if (views.every(({ fate }) => fate !== "ShutsDown")) return views;
   const refusals = unlessFailed(
@@ -55,7 +55,7 @@ function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] 
   });
 }
 
-/** Keeps a VM from a restart if no other node has room for it. */
+/** Prevents the restart of VMs that fit on no other node. */
 function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   const due = new Set(views.filter((view) => view.way === "Restart" && isShutdownDue(view, w)));
   if (due.size === 0 || !isRunning(w) || isRestarting(w)) return views;
@@ -67,12 +67,12 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   });
 }
 
-/** Returns whether VMs may start to leave: the node is cordoned, and nobody has paused the drain. */
+/** Returns whether VMs may start to leave, because the node is cordoned and the drain is not paused. */
 export function isRunning(w: NodeWorld): boolean {
   return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }
 
-/** Returns whether a VM is restarting. The next VM restarts only after this VM runs on another node. */
+/** Returns whether a VM is restarting. Lifeboat restarts VMs one after another. */
 export function isRestarting(w: NodeWorld): boolean {
   return ownEvacuations(w).some((e: EvacuationFacts) => e.spec.by === "Restart" && isActive(e));
 }
@@ -82,8 +82,8 @@ function isEnding({ fate }: VmView): boolean {
 }
 
 /**
- * Returns whether other pods leave next: no VM is moving or about to move. VMs that are to be shut down or
- * restarted wait for these other pods, unless `forceShutdowns` is set.
+ * Returns whether other pods may leave now, because no VM is moving or about to move. VMs that Lifeboat shuts down
+ * leave after the other pods, unless `forceShutdowns` is set.
  */
 export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
   return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));
@@ -94,10 +94,7 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   return isFree ? views : views.map(waiting);
 }
 
-/**
- * Returns whether the node has blockers other than VMs that Lifeboat shuts down: another VM, a VM that did not start
- * again, or another pod. A budget that lets VMs leave one after another does not block the node.
- */
+/** Returns whether the node has other blockers than the VMs that Lifeboat shuts down. */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;
   if (overdue(w).length > 0 || views.some(isInTheWay)) return true;

@@ -1,6 +1,6 @@
 /**
- * The history of node maintenance. Lifeboat keeps ended objects for some time. Then it deletes objects that `lifeboat
- * drain` created, and shortens the status of all others.
+ * Cleans up old objects of node maintenance. Deletes objects that `lifeboat drain` created, and shortens the status of
+ * all others.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -13,14 +13,13 @@ interface Seen extends Moment {
 }
 
 /**
- * Plans deletions of old objects. Lifeboat deletes only objects that `lifeboat drain` created: a GitOps tool would
- * create its objects again, and the nodes would be drained again.
+ * Plans the deletion of old objects. Deletes only objects that `lifeboat drain` created, because a GitOps tool would
+ * create its objects again.
  */
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));
-  // Deleting a RollingMaintenance deletes its NodeEvacuations. Some NodeEvacuations still have work after their nodes
-  // are uncordoned.
+  // Deleting a RollingMaintenance also deletes its NodeEvacuations, which may still have work to do.
   const open = new Set(seen.nodeEvacuations.filter(isOpen).map(({ owner }) => owner?.uid));
   const several = seen.rolling.filter(
     (rm) => hasRollingEnded(rm) && !open.has(rm.uid) && isOld(rm.status.completionTime, seen),

@@ -1,4 +1,4 @@
-/** Drains a cordoned node: VMs leave first, up to the number of free places, and then the other pods. */
+/** Drains a cordoned node. VMs leave first, a limited number at a time, and other pods leave afterwards. */
 import { type Action, recordEvent } from "../kube/action.ts";
 import { each } from "../facts/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -44,7 +44,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   };
 }
 
-/** No VM and no pod is left on the node. Detaching their volumes may still take some seconds. */
+/** No VM or pod is left on the node, but some volumes may still be attached. */
 function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
   checkThatAllIsSeen(w);
   const volumes = volumesLeft(w);
@@ -65,13 +65,13 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
   return MESSAGES.empty(took, total, ended);
 }
 
-/** Leaves the node cordoned for good: the cordon now belongs to people, and Lifeboat does not remove it later. */
+/** Removes Lifeboat's annotation from the node, so that the node stays cordoned until a person uncordons it. */
 function handedOver(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
-/** Ends restarts of VMs that their owners stopped or deleted, because nobody will start these VMs. */
+/** Cancels the restart of VMs that their owners have stopped or deleted. */
 function undone(w: NodeWorld): readonly Action[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const away = ownEvacuations(w).filter((e) => e.status.phase === "Restarting" && !here.has(vmOf(e)));
@@ -94,8 +94,7 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
 }
 
 /**
- * Evicts a pod. Before the eviction of a launcher pod, an Event records who ends the guest, because Lifeboat does not
- * review its own evictions.
+ * Evicts a pod. Records an Event before it evicts a launcher pod, because Lifeboat does not review its own evictions.
  */
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };
@@ -104,8 +103,8 @@ function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorl
 }
 
 /**
- * Estimates when the last VM leaves, from the time that VMs have taken so far. The preflight's estimate stays until the
- * first VM has left. Later the estimate changes only when another VM has left.
+ * Estimates when the last VM leaves, from the time that earlier VMs have needed. The preflight's estimate is used until
+ * the first VM has left.
  */
 function etaOf(
   { total, left, moving, waiting }: VmCounts,

@@ -1,4 +1,4 @@
-/** All messages of NodeEvacuations, in their statuses, blockers and Events: what happened, why, and what to do. */
+/** Contains all messages of NodeEvacuations in statuses, blockers and Events. */
 import { describeFailure, type ClusterError, isForbidden } from "../kube/failures.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import type {
@@ -20,7 +20,7 @@ const DETACHING_UNKNOWN = (failed: ClusterError) =>
   `whether volumes are still attached to the node is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; run ${INSTALL}` : ""}`;
 
 export const MAINTENANCE_MESSAGES = {
-  // Before the start
+  // Messages before the start.
   startsAt: ({ schedule }: NodeEvacuationSpec) => `starts at ${withoutFractions(schedule.notBefore ?? "")}`,
   startsNow: "starts now",
   pausedBefore: "spec.progress is Paused: the drain has not started, and starts only after it is resumed",
@@ -37,11 +37,11 @@ export const MAINTENANCE_MESSAGES = {
     `startIf is ${startIf}, and the verdict is ${verdict}: ${summary}`,
   nothingToMove: "no VM has to move",
 
-  // Progress
+  // Messages about progress.
   progress: ({ total, left, moving, waiting, blocked }: VmCounts, pods: number) => {
     if (left + moving === 0) return `no VM is left; other pods that have to leave: ${pods}`;
     if (left === 0) return `no VM is left; VMs that are still arriving on other nodes: ${moving}`;
-    // `moving` is not shown here, because it includes VMs that have arrived and whose migrations have not ended.
+    // `moving` also includes VMs that have already arrived.
     return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
   },
   stuck: (count: number, first: (NamespacedName & { readonly message: string }) | undefined) =>
@@ -55,7 +55,7 @@ export const MAINTENANCE_MESSAGES = {
     `NodeEvacuation ${name} of node ${spec.nodeName} is ${phase}: ${message}`,
   lacksPermission: PERMISSION,
 
-  // Blockers
+  // Messages about blockers.
   cannotMigrate: (vmi: VmiFacts) => `it cannot migrate: ${pinnedBecause(vmi)}`,
   unknownStrategy: (field: string, value: string) => `${field} is "${value}", which KubeVirt does not know`,
   isSent: "it is being sent to another namespace or cluster",
@@ -79,7 +79,7 @@ export const MAINTENANCE_MESSAGES = {
   evictionRefused: "its eviction is refused, by a webhook or a policy of another product",
   evictionRefusedFix: (nodeName: string) => `an administrator: kubectl drain ${nodeName} prints what refuses it`,
 
-  // The forecast of restarts and stops
+  // Messages of the forecast about restarts and stops.
   willRestart: "cannot migrate: KubeVirt restarts it on another node, as requested",
   willShutDown: "cannot migrate: Lifeboat stops it, and starts it again when the node is uncordoned, as requested",
   isMoving: "it is moving",
@@ -94,7 +94,7 @@ export const MAINTENANCE_MESSAGES = {
     `its disk ${disk} is a file of this node: on another node it would start with a different disk`,
   roomUnknown: (unknown: readonly string[]) => `whether it fits cannot be judged: ${unknown.join(", ")}`,
 
-  // The end
+  // Messages at the end.
   withdrawn: "spec.intent is Withdrawn: running migrations continue, other VMs stay",
   nodeGone: (nodeName: string) => `there is no node ${nodeName}: it was deleted, or the name is wrong`,
   expired: (ne: NodeEvacuationFacts, notAfter: string) => {
@@ -121,7 +121,7 @@ export const MAINTENANCE_MESSAGES = {
   notStartedAgain: (vms: readonly string[]) => `stopped VMs that have not started again yet: ${vms.join("; ")}`,
   aboutToStart: "it is about to start",
 
-  // The doctor
+  // Messages of the doctor.
   noneOpen: "no node is under maintenance",
   notInstalled: "the component maintenance is not installed: nobody can drain with Lifeboat",
   open: (names: string) => `NodeEvacuations that have not ended: ${names}`,

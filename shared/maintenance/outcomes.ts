@@ -1,4 +1,4 @@
-/** The outcome for each VM of the node. Every guest that ends is counted and named. */
+/** Finds and counts the outcome for each VM of the node. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import {
@@ -16,15 +16,12 @@ import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
 
-/** The reason for an outcome: an eviction ended the guest, as its eviction strategy says. */
+/** The reason if the guest was shut down according to its eviction strategy. */
 const BY_STRATEGY = "EvictionStrategy";
-/** The reason for an outcome: another party ended the guest. */
+/** The reason if somebody else stopped the guest. */
 const BY_OTHERS = "ByOthers";
 
-/**
- * Returns the outcomes of all VMs that were on the node before or are there now. The status lists only some of these
- * outcomes: see `listed`.
- */
+/** Returns the outcomes of all VMs that were or are on the node. */
 export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmOutcome[] {
   const vmis = vmisOf(w);
   const here = new Set(vmis.map(({ uid }) => uid));
@@ -37,10 +34,7 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
   return [...known, ...added];
 }
 
-/**
- * Returns the VMs that the status does not list, but that Evacuations of this NodeEvacuation name. Lifeboat 0.3 wrote
- * no list, and the list has a maximum length.
- */
+/** Returns VMs that are missing in the status, but have an Evacuation of this NodeEvacuation. */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
   const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {
@@ -50,10 +44,7 @@ function unlisted(w: NodeWorld): readonly VmOutcome[] {
   return [...new Map(found).values()];
 }
 
-/**
- * Selects the outcomes for the status, up to the maximum number. Guests that ended have priority, then VMs that stay,
- * then VMs that moved.
- */
+/** Selects the outcomes for the status. Stopped guests come first, then VMs still on the node, and moved VMs last. */
 export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
   const most = BOUNDS["status.outcomes"];
   if (outcomes.length <= most) return outcomes;
@@ -67,7 +58,7 @@ function weightOf({ outcome, reason }: VmOutcome): number {
   return outcome === "Moved" && reason === undefined ? 2 : 0;
 }
 
-/** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */
+/** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node do not move anymore. */
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   const { outcomes } = w.ne.status;
   const all = outcomes.length < BOUNDS["status.outcomes"] ? outcomes : [...outcomes, ...unlisted(w)];
@@ -79,19 +70,18 @@ function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   });
 }
 
-/** Returns whether the Evacuation shows the outcome of its VM. */
 function isSettledBy(own: EvacuationFacts | undefined): boolean {
   return own !== undefined && (isActive(own) || OUTCOME_OF[own.status.phase ?? ""] !== undefined);
 }
 
-/** Settles outcomes that were unknown at the end. Returns undefined if none has become known. */
+/** Returns the outcomes after the end of the NodeEvacuation. Returns undefined if no outcome has changed. */
 export function settledSince(w: NodeWorld): NodeNext["more"] {
   const { outcomes: before } = w.ne.status;
   const outcomes = outcomesAfterEnd(w);
   return outcomes.every((one, at) => one === before[at]) ? undefined : withCounts(outcomes, w);
 }
 
-/** Counts the outcomes of a NodeEvacuation that ends or has ended. Other counts, such as `left`, stay as they were. */
+/** Counts the outcomes. Other counts, such as `left`, do not change. */
 export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): NonNullable<NodeNext["more"]> {
   const before = ne.status.virtualMachines ?? NONE_LEFT;
   const total = Math.max(outcomes.length, before.total);
@@ -100,10 +90,7 @@ export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): N
 
 const NONE_LEFT = { total: 0, left: 0, moving: 0, waiting: 0, blocked: 0 };
 
-/**
- * Returns whether the guest's pod is terminating or gone after its eviction. Withdrawing the NodeEvacuation does not
- * save this guest.
- */
+/** Returns whether the guest's pod is already terminating or gone because of an eviction. */
 function isEnding(one: VmOutcome, { facts }: NodeWorld): boolean {
   const vmi = one.reason === BY_STRATEGY ? facts.get("virtualmachineinstances", one) : undefined;
   return vmi !== undefined && podsOf(vmi, facts).every((pod) => pod.deleting || pod.uid !== guestPodUID(vmi));
@@ -120,7 +107,7 @@ function startOf(own: EvacuationFacts | undefined): string | undefined {
   return own && (own.status.startTime ?? new Date(own.createdAt).toISOString());
 }
 
-/** Returns the last Evacuation of a VM. A new Evacuation does not name its VMI yet. */
+/** Returns the last Evacuation of a VM. A new Evacuation does not contain the UID of its VMI yet. */
 function lastOf(one: VmOutcome, w: NodeWorld) {
   const isIts = (e: EvacuationFacts) =>
     vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;
@@ -133,7 +120,6 @@ const OUTCOME_OF: Readonly<Record<string, Outcome>> = {
   Stopped: "Stopped",
 };
 
-/** Returns the outcome of a VM that has left the node. */
 function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
   if (one.outcome !== undefined) return one;
   const own = lastOf(one, w);
@@ -177,7 +163,7 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
   return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
 }
 
-/** Counts VMs. The total never decreases. */
+/** Counts the VMs. The total never decreases. */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
@@ -194,7 +180,7 @@ export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   };
 }
 
-/** Names the VMs whose guests ended. Empty: no guest has ended. */
+/** Returns the names of the VMs whose guests were stopped. Returns an empty text if there are none. */
 export function endedText(outcomes: readonly VmOutcome[]): string {
   const names = (wanted: readonly Outcome[], is: (one: VmOutcome) => boolean) =>
     outcomes.filter((one) => one.outcome !== undefined && wanted.includes(one.outcome) && is(one)).map(keyOf);

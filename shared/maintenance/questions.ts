@@ -1,4 +1,4 @@
-/** Answers questions about a node, its VMs and other NodeEvacuations, for the rules of a NodeEvacuation. */
+/** Answers questions about a node, its VMs and other NodeEvacuations. */
 import { each, together } from "../facts/facts.ts";
 import { activeEvacuations } from "../facts/questions.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
@@ -24,35 +24,32 @@ function allOf({ facts }: NodeWorld): readonly NodeEvacuationFacts[] {
   return facts.readable("nodeevacuations").items;
 }
 
-/** Lists other NodeEvacuations that name the node. */
+/** Lists the other NodeEvacuations of the node. */
 export function rivalsOf(w: NodeWorld): readonly NodeEvacuationFacts[] {
   return allOf(w).filter(({ uid, spec }) => uid !== w.ne.uid && spec.nodeName === w.ne.spec.nodeName);
 }
 
-/** Lists Evacuations that belong to the NodeEvacuation, including ended Evacuations. */
+/** Lists all Evacuations of the NodeEvacuation, including ended Evacuations. */
 export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFacts[] {
   if (!hasStarted(ne)) return [];
   const found = facts.readable("evacuations", selectEvacuationsFor(ne.name)).items;
   return found.filter(({ spec }) => spec.nodeEvacuation?.uid === ne.uid);
 }
 
-/** Lists VMs on the node that have not ended. */
+/** Lists the VMs on the node that have not finished. */
 export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName)).items;
   return found.filter((vmi) => !isFinal(vmi));
 }
 
-/** Fails if an object could not be parsed, because this object may be on the node. */
+/** Throws if an object cannot be parsed, because the object may be on the node. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
   facts.list("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
   facts.list("evacuations", selectEvacuationsFor(ne.name));
   facts.list(PREFLIGHT_PODS, selectPodsOn(ne.spec.nodeName));
 }
 
-/**
- * Returns the priorities of VMs. If all VMs have one PriorityClass, nothing is read, because their priorities are
- * equal.
- */
+/** Returns the priorities of VMs. Reads nothing if all VMs have the same PriorityClass. */
 export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld): ReadonlyMap<string, number> {
   const classes = new Set(vmis.map(({ priorityClass }) => priorityClass));
   if (ne.spec.virtualMachines.order !== "ByPriority" || classes.size < 2) return new Map();
@@ -60,22 +57,19 @@ export function prioritiesOf(vmis: readonly VmiFacts[], { ne, facts }: NodeWorld
   return new Map(pods.map((pod) => [keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }), pod.priority ?? 0]));
 }
 
-/** Returns the VirtualMachine, or undefined if the VMI has none. */
+/** Returns the VirtualMachine, or undefined if it does not exist. */
 export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): VirtualMachineFacts | undefined {
   return facts.get("virtualmachines", vmi);
 }
 
-/**
- * Returns the active Evacuation of a VM on the node, usually this NodeEvacuation's. For a marked VM that does not
- * migrate, it may be another party's Evacuation, whose status says why the VM does not migrate.
- */
+/** Returns the active Evacuation of a VM on the node, which may not belong to this NodeEvacuation. */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
   const own = ownEvacuations(w).find(isIts);
   return own ?? (isMarked(vmi) && !vmi.isMigrating ? activeEvacuations(w.facts).find(isIts) : undefined);
 }
 
-/** Says why no other node may take the VM, even with free room. */
+/** Returns why the VM can run on no other node, even with enough free CPU and memory. */
 export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | undefined {
   if (Object.keys(asks.nodeSelector).length === 0 && asks.required === undefined) return undefined;
   const nodes = facts.readable(ROOMY_NODES).items;
@@ -85,13 +79,12 @@ export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | 
   );
 }
 
-/** `Here`: still on the node. `Again`: the VM runs in another VMI. `Off`: it does not run. */
+/** `Again` means that the VM runs in another VMI. `Off` means that the VM does not run. */
 export interface Whereabouts {
   readonly is: "Here" | "Elsewhere" | "Again" | "Off";
   readonly node?: string | undefined;
 }
 
-/** Returns where a VMI is after it has left the node. */
 export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { ne, facts }: NodeWorld): Whereabouts {
   const vmi = facts.get("virtualmachineinstances", vm);
   if (vmi === undefined || isFinal(vmi)) return { is: "Off" };
@@ -99,7 +92,6 @@ export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { n
   return vmi.nodeName === ne.spec.nodeName ? { is: "Here" } : { is: "Elsewhere", node: vmi.nodeName };
 }
 
-/** Returns the pods that are still on the node. */
 export function podsLeft(w: NodeWorld): readonly Subject[] {
   const { ne, facts } = w;
   const [pods, node] = together(
@@ -110,12 +102,12 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
   return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
 }
 
-/** The maximum number of other draining nodes to read. */
+/** The maximum number of other drained nodes to read. */
 const MOST_AHEAD = 5;
 
 /**
- * Returns the preflight's facts. VMs of nodes whose drain starts earlier already count on other nodes. Undefined: the
- * node does not exist.
+ * Returns the facts for the preflight. They assume that VMs of nodes that are drained earlier have already moved.
+ * Returns undefined if the node does not exist.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

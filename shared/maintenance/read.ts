@@ -9,8 +9,8 @@ import { forecastOf } from "./forecast.ts";
 import { preflightBeside } from "./questions.ts";
 
 /**
- * Reads the forecast of a NodeEvacuation that has not started or does not exist yet. `all`: every NodeEvacuation.
- * Undefined: there is no such node.
+ * Returns the forecast of a NodeEvacuation that has not started or does not exist yet. Returns undefined if the node
+ * does not exist.
  */
 export async function readForecast(
   ne: NodeEvacuationFacts,

@@ -1,4 +1,4 @@
-/** Reconciles NodeEvacuations: each pass reads, finds the rule that applies, and acts. */
+/** Reconciles NodeEvacuations. Each pass reads the facts, applies a rule, and performs its actions. */
 import type { Action } from "../kube/action.ts";
 import type { Client } from "../kube/client.ts";
 import { decide, type Beforehand } from "../facts/decide.ts";
@@ -27,26 +27,26 @@ export interface Maintaining {
   readonly onFailure: (doing: string, failure: ClusterError) => void;
   /** Selects the NodeEvacuations to reconcile. */
   readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
-  /** Whether a tick or a full scan started the reconcile, and not an event. */
+  /** Whether a timer or a full scan started the reconcile. False for an event. */
   readonly isThorough: boolean;
 }
 
 export interface Maintained {
   readonly done: readonly Action["verb"][];
   readonly failures: number;
-  /** VMs whose Evacuations have started or are withdrawn. */
+  /** The VMs whose Evacuations were created or withdrawn. */
   readonly vmis: readonly NamespacedName[];
-  /** Whether the next reconcile should follow within seconds. */
+  /** Whether the next reconcile must follow within seconds. */
   readonly isUnderWay: boolean;
   /** Whether the NodeEvacuation is part of a RollingMaintenance. */
   readonly isPart: boolean;
 }
 
-/** Each pass acts on what the previous pass wrote, such as a cordon. */
+/** The maximum number of passes. Each pass uses the results of the previous pass, such as a cordon. */
 const MOST_PASSES = 4;
 
 /**
- * Reconciles NodeEvacuations. A failure on one node does not stop the others. Throws a ClusterError only if nothing
+ * Reconciles NodeEvacuations. A failure on one node does not affect other nodes. Throws a ClusterError only if nothing
  * could be listed.
  */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
@@ -56,7 +56,7 @@ export async function reconcileNodeEvacuations(deps: Maintaining): Promise<reado
   return results;
 }
 
-/** Lists NodeEvacuations, each with the pause or the withdrawal of its RollingMaintenance. */
+/** Lists the NodeEvacuations. A NodeEvacuation inherits the pause and the withdrawal of its RollingMaintenance. */
 async function listAll(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
   const all = await cluster.list("nodeevacuations");
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
@@ -109,9 +109,7 @@ async function examine(
   }
 }
 
-/**
- * Returns what each pass reads first: the node and the Evacuations. The caller has already read all NodeEvacuations.
- */
+/** Returns the facts that each pass reads first. */
 function beforehand(ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]): Beforehand {
   const node: Question = { kind: "nodes", key: named(ne.spec.nodeName) };
   const own: Question = { kind: "evacuations", selection: selectEvacuationsFor(ne.name) };
@@ -123,7 +121,8 @@ const EVERY_NODE_EVACUATION: Question = { kind: "nodeevacuations", selection: {}
 const NOTHING: Examined = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
 /**
- * Performs the actions of a step. A refused action does not stop the others, but the step's status is then not written.
+ * Performs the actions of a step. If an action is refused, the other actions are performed, but the status is not
+ * written.
  */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Examined> {
   const { chains = [], first = [] } = next;
@@ -145,10 +144,7 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
   };
 }
 
-/**
- * Returns whether to reconcile the NodeEvacuation again soon. The status should show at once that a person ended a
- * pause or removed a blocker, even without watches.
- */
+/** Returns whether to reconcile the NodeEvacuation again soon, even without watches. */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
 }
@@ -170,12 +166,10 @@ function withRefusals(
   return fresh.length === 0 ? more : { ...more, blockers: withTimes([...blockers, ...fresh], { ne, now }) };
 }
 
-/** Returns the failure of a missing permission. */
 function deniedIn(performed: readonly Performed[]): ClusterError | undefined {
   return performed.find(({ failure }) => isForbidden(failure))?.failure;
 }
 
-/** Writes the status after the actions that it describes. */
 async function say(
   ne: NodeEvacuationFacts,
   next: Pick<NodeNext, "phase" | "message" | "more">,
@@ -191,7 +185,7 @@ function performingOf({ cluster, clock, onFailure }: Maintaining) {
   return { cluster, now: clock, onFailure };
 }
 
-/** Returns the message about an error that lasts until a person changes something. */
+/** Returns the message for an error that lasts until a person changes something. */
 function saidOf(ne: NodeEvacuationFacts, error: ClusterError): Pick<NodeNext, "phase" | "message"> | undefined {
   if (isForbidden(error)) return lacking(ne, error);
   if (!isOddObject(error.failure) || hasEnded(ne)) return undefined;

@@ -1,18 +1,18 @@
 /**
- * Size limits of the parts of an object that Lifeboat keeps or reads. Tenants decide the size of their objects and may
- * have thousands. Lifeboat rejects a larger object, and each decision that needs the object reports the rejection.
+ * Limits the size of objects that Lifeboat reads, because tenants decide the size of their objects. Larger objects are
+ * rejected and reported.
  */
 import type * as z from "zod/mini";
 
 type Texts = Readonly<Record<string, string>>;
 type Issues = z.core.ParsePayload["issues"];
 
-/** The maximum length of one object's facts as JSON, in characters, unless its kind has another limit. */
+/** The default limit for the facts of one object as JSON, in characters. */
 export const LARGEST_FACTS = 16 * 1024;
-/** The limit for kinds that no tenant can create. */
+/** The limit for kinds that tenants cannot create, in characters. */
 export const LARGE_FACTS = 256 * 1024;
 
-/** Rejects an object if a part of it is larger than `most`, because tenants decide how large their objects are. */
+/** Rejects an object if the length of one of its parts is more than `most`. */
 export function checkSize(length: number, most: number, { of, issues }: { readonly of: string; issues: Issues }): void {
   if (length <= most) return;
   const message = `expected at most ${kilobytes(most)} of ${of}, not ${kilobytes(length)}`;
@@ -23,7 +23,7 @@ function kilobytes(length: number): string {
   return `${Math.ceil(length / 1024)} KiB`;
 }
 
-/** The maximum length of a pod's labels and annotations. */
+/** The maximum length of a pod's labels and annotations, in characters. */
 const LARGEST_TEXTS = 16 * 1024;
 
 export function checkTexts(maps: readonly (Texts | undefined)[], issues: Issues): void {

@@ -1,8 +1,8 @@
-/** Fields that many kinds share: metadata, conditions, quantities, and values that Go leaves out. */
+/** Defines schemas for common fields: metadata, conditions, quantities, and values that Go omits. */
 import * as z from "zod/mini";
 import { checkSize, checkTexts, LARGEST_FACTS } from "./bounds.ts";
 
-/** Returns a schema of a list that Go may have left out or written as null. */
+/** Returns a schema of a list that Go may omit or write as null. */
 export function listOf<S extends z.ZodMiniType>(item: S) {
   return z.pipe(
     z.nullish(z.array(item)),
@@ -10,10 +10,7 @@ export function listOf<S extends z.ZodMiniType>(item: S) {
   );
 }
 
-/**
- * A text that Go may have left out or written empty. This schema does not use zod's pipe, which took a quarter of the
- * parsing time.
- */
+/** A text that Go may omit or leave empty. A pipe of zod would take a quarter of the parsing time. */
 export const Text = z.transform((input: unknown, { issues }): string | undefined => textIn(input, issues));
 
 function textIn(input: unknown, issues: Issues): string | undefined {
@@ -54,7 +51,7 @@ export const TextsOrNone = z.pipe(
   z.transform((map) => map ?? NONE),
 );
 
-/** A quantity as a text. The API server keeps a custom resource's quantity as written: a text or a number. */
+/** A quantity, which in a custom resource may be a text or a number. */
 export const Quantity = z.transform((input: unknown, { issues }): string | undefined => {
   return typeof input === "number" ? String(input) : textIn(input, issues);
 });
@@ -80,8 +77,8 @@ export function present(fields: Readonly<Record<string, unknown>>): object {
 }
 
 /**
- * Returns the schema of a kind, which is built at its first use. Building all schemas at once would take a third of an
- * isolate's start-up time.
+ * Returns the schema of a kind. The schema is built at its first use, because building all schemas takes a third of the
+ * start-up time.
  */
 export function kind<S extends Shape, Facts>(
   shape: () => S,
@@ -96,7 +93,6 @@ export function kind<S extends Shape, Facts>(
   return z.lazy(() => z.pipe(z.object(shape()), bounded));
 }
 
-/** Returns only the texts with the given keys. */
 export function knownOf(texts: Texts | undefined, keys: readonly string[]): Texts {
   const known = keys.flatMap((key) => {
     const value = texts !== undefined && Object.hasOwn(texts, key) ? texts[key] : undefined;
@@ -108,7 +104,7 @@ export function knownOf(texts: Texts | undefined, keys: readonly string[]): Text
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
 type ObjectOf<S extends Shape> = ReturnType<typeof z.object<S>>;
 
-/** Returns a schema of an object that Go may have left out: if absent, all its fields are absent. */
+/** Returns a schema of an object that Go may omit. All fields of an omitted object are absent. */
 export function part<S extends Shape>(shape: S) {
   return z.pipe(
     z.transform((value: unknown) => value ?? {}),
@@ -145,7 +141,7 @@ export const Meta = z.lazy(() =>
   }),
 );
 
-/** The metadata of a pod, with a size limit, because anybody who may create pods decides its size. */
+/** The metadata of a pod, with a size limit. */
 export const PodMeta = z.lazy(() =>
   z.pipe(
     Meta,
@@ -190,10 +186,10 @@ export const NodeTerm = z.lazy(() =>
   z.object({ matchExpressions: listOf(Requirement), matchFields: listOf(Requirement) }),
 );
 
-/** A page of a list. Items are parsed one by one, so that one malformed object does not hide the others. */
+/** A page of a list. Items are parsed one by one, so that a malformed object does not hide the others. */
 export const Page = z.lazy(() =>
   z.object({
-    // Without this check any JSON object would be an empty list: no VMIs, no budgets, no KubeVirt.
+    // Without this check, any JSON object would be treated as an empty list.
     kind: z.string("expected a list").check(z.endsWith("List", "expected a list")),
     metadata: part({ continue: Text, resourceVersion: Text, remainingItemCount: z.nullish(z.number()) }),
     items: listOf(z.unknown()),
@@ -204,18 +200,18 @@ export const Page = z.lazy(() =>
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** Parses a quantity in its unit (bytes for memory). Returns 0 if the text is absent or malformed. */
+/** Parses a quantity. Returns 0 if the text is absent or malformed. */
 export function quantity(text: string | undefined): number {
   return scaled(text, 0);
 }
 
-/** Parses a quantity in thousandths, rounded up as Kubernetes does: 0.1 CPU is 100. */
+/** Parses a quantity in thousandths and rounds it up. For example, 0.1 CPU is 100. */
 export function milliQuantity(text: string): number {
   return Math.ceil(scaled(text, 3));
 }
 
 /**
- * Parses a quantity and multiplies it by a power of ten, exactly. In floating point, 2.007 times 1000 is more than
+ * Multiplies a quantity by a power of ten without rounding errors. In floating point, 2.007 times 1000 is more than
  * 2007.
  */
 function scaled(text: string | undefined, tens: number): number {

@@ -1,4 +1,4 @@
-/** The fields of a VMI's spec, or of a VM's template, from which KubeVirt renders a launcher pod. */
+/** Defines the schema of the fields from which KubeVirt creates a launcher pod. */
 import * as z from "zod/mini";
 import { type GuestAsks, PLAIN } from "../guest.ts";
 import { listOf, milliQuantity, part, present, quantity, Quantities, Quantity, Text, TextsOrNone } from "./fields.ts";
@@ -9,7 +9,6 @@ const TOPOLOGY = { sockets: MaybeCount, cores: MaybeCount, threads: MaybeCount }
 
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/** Returns the schema of a spec's fields. */
 export function guestShape() {
   return {
     nodeSelector: TextsOrNone,
@@ -38,7 +37,7 @@ export function guestShape() {
 const GuestSpec = z.lazy(() => z.object(guestShape()));
 type Spec = z.output<typeof GuestSpec>;
 
-/** `spec.template.spec` of a VirtualMachine. */
+/** The `spec.template.spec` of a VirtualMachine. */
 export const Template = z.lazy(() =>
   z.pipe(
     GuestSpec,
@@ -49,8 +48,7 @@ export const Template = z.lazy(() =>
 type Topology = z.output<z.ZodMiniObject<typeof TOPOLOGY>>;
 
 /**
- * Returns the number of virtual CPUs. Returns undefined if none of the three numbers is set. Upstream:
- * `GetNumberOfVCPUs`.
+ * Returns the number of virtual CPUs, or undefined if none of the three numbers is set. Upstream: `GetNumberOfVCPUs`.
  */
 function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
   const set = [sockets, cores, threads].filter((count) => typeof count === "number" && count > 0);
@@ -59,15 +57,12 @@ function vcpusOf({ sockets, cores, threads }: Topology): number | undefined {
 
 const NONE: readonly never[] = [];
 
-/** Returns one shared object in place of all empty lists, because there may be ten thousand VMIs. */
+/** Returns one shared object for all empty lists, to save memory. */
 function orNone<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NONE : list;
 }
 
-/**
- * Returns the name of the field if topology spread constraints exclude nodes. Only a VM's next start uses the
- * template's constraints: a migration's target pod has the constraints of the present pod.
- */
+/** Returns the name of the field if topology spread constraints can exclude nodes. */
 function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
   return isStrict ? ["topologySpreadConstraints"] : [];
@@ -102,7 +97,6 @@ export function asksOf(spec: Spec): GuestAsks {
   });
 }
 
-/** Reads the current virtual CPUs from the status of a VMI. */
 export const CurrentCpu = z.lazy(() => z.pipe(part(TOPOLOGY), z.transform(vcpusOf)));
 export const CurrentMemory = z.lazy(() =>
   z.pipe(

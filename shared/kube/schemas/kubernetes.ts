@@ -1,4 +1,4 @@
-/** Kubernetes' own kinds, as facts: only the fields that policy reads. */
+/** Defines the schemas of Kubernetes' own kinds, with only the fields that policy reads. */
 import * as z from "zod/mini";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
 import type { SeenEvent } from "../seen-event.ts";
@@ -73,7 +73,7 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
 
 const DESCHEDULING = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION];
 
-/** A launcher pod with only the fields that annotating needs, much smaller than a pod's facts. */
+/** A launcher pod with only the fields that are needed to annotate it. */
 export const Launcher = kind(
   () => ({ metadata: PodMeta, spec: z.object({ nodeName: Text }), status: part({ phase: PhaseText }) }),
   ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
@@ -151,7 +151,10 @@ export const Budget = kind(
     }),
 );
 
-/** Returns whether Lifeboat made the object. Another product may use the same label, so the name is checked, too. */
+/**
+ * Returns whether Lifeboat created the object. The name is also checked, because another product may use the same
+ * label.
+ */
 function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
   return labels?.[names.MANAGED_BY_LABEL] === names.MANAGED_BY && name.startsWith(names.NAME_PREFIX);
 }
@@ -159,7 +162,7 @@ function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
 export const ConfigMap = kind(
   () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
-  // A ConfigMap with a policy may be large. Lifeboat reads only ConfigMaps of its own namespace, one at a time.
+  // A ConfigMap with a descheduler policy may be large.
   8 * LARGE_FACTS,
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;
@@ -173,7 +176,7 @@ export const RepeatedEvent = kind(
   },
 );
 
-/** An Event that says why a pod does not start, with the time of its last repetition. */
+/** An Event that explains why a pod does not start. */
 export const SeenEventSchema = kind(
   () => ({
     involvedObject: z.object({ uid: z.string() }),

@@ -1,4 +1,4 @@
-/** A migration and the KubeVirt object: the fields that policy reads, as facts. */
+/** Defines the schemas of migrations and of the KubeVirt object, with only the fields that policy reads. */
 import * as z from "zod/mini";
 import type { MigrationFacts } from "../facts.ts";
 import * as names from "../names.ts";
@@ -21,8 +21,8 @@ import {
 import { decentralized } from "./vmi.ts";
 
 /**
- * Conditions of a migration that KubeVirt cannot start, in the order of its checks (VERSIONS.blockedMigrations).
- * Upstream: api/core/v1/types.go.
+ * The conditions of a migration that KubeVirt cannot start, in the order of KubeVirt's checks
+ * (VERSIONS.blockedMigrations). Upstream: api/core/v1/types.go.
  */
 const BLOCKING: readonly string[] = [
   "migrationBlockedByBackup",
@@ -40,7 +40,7 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
-/** When the migration last entered a phase, in whole seconds. */
+/** The time at which the migration entered each phase, in whole seconds. */
 const Phases = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
@@ -61,7 +61,7 @@ const Phases = z.lazy(() =>
 );
 
 /**
- * Returns whether KubeVirt delays the migration after earlier failures, by the migration's annotations. Upstream:
+ * Returns whether KubeVirt delays the migration after a failure, according to the migration's annotations. Upstream:
  * `handleMigrationBackoff`.
  */
 function backoffOf(
@@ -101,10 +101,7 @@ export const Migration = kind(
     }),
 );
 
-/**
- * The KubeVirt object: its namespace, which has KubeVirt's own accounts, and its configuration of evictions and
- * migrations.
- */
+/** KubeVirt's namespace and its configuration of evictions and migrations. */
 export interface KubeVirtFacts {
   readonly namespace: string;
   readonly evictionStrategy?: string;
@@ -113,21 +110,18 @@ export interface KubeVirtFacts {
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly bandwidthPerMigration?: number;
-  /** Guest memory in per cent of the pod's request, and the number of virtual CPUs for each CPU. */
+  /** The guest's memory in percent of the pod's request, and the number of virtual CPUs for each CPU. */
   readonly memoryOvercommit?: number;
   readonly cpuAllocationRatio?: number;
-  /** KubeVirt multiplies its memory overhead by this ratio. */
+  /** The factor by which KubeVirt multiplies its memory overhead. */
   readonly overheadRatio?: number;
-  /** Every launcher pod selects nodes with these labels. */
+  /** The labels that every launcher pod requires on its node. */
   readonly nodeSelectors?: Readonly<Record<string, string>>;
-  /**
-   * The minor number of KubeVirt's version: 9 for v1.9.0. Absent if the version has no such number, as for a build from
-   * a branch.
-   */
+  /** The minor number of KubeVirt's version, such as 9 for v1.9.0. Absent for a build from a branch. */
   readonly minor?: number;
-  /** Whether KubeVirt's operator is installing another version, or another configuration of its components. */
+  /** Whether KubeVirt's operator is installing another version or configuration. */
   readonly isRollingOut?: boolean;
-  /** Whether virt-handler tolerates every NoExecute taint, and stays on the node. */
+  /** Whether virt-handler tolerates every NoExecute taint. */
   readonly toleratesNoExecute?: boolean;
 }
 
@@ -142,8 +136,7 @@ const Positive = z.pipe(
 );
 
 /**
- * Returns whether the operator has a target that it has not reached. Without a target there is no rollout. Upstream:
- * `KubeVirtStatus` of api/core/v1/types.go.
+ * Returns whether KubeVirt's operator has not finished its rollout. Upstream: `KubeVirtStatus` of api/core/v1/types.go.
  */
 const isAhead = (target = "", observed = "") => target !== "" && target !== observed;
 

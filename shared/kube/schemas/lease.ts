@@ -1,4 +1,4 @@
-/** A Lease: its holder, its time, and the annotations in which Lifeboat stores data. */
+/** Defines the schema of a Lease, with the annotations in which Lifeboat stores data. */
 import * as z from "zod/mini";
 import { LARGE_FACTS } from "./bounds.ts";
 import { kind, Meta, part, Text } from "./fields.ts";
@@ -6,7 +6,7 @@ import { kind, Meta, part, Text } from "./fields.ts";
 export interface LeaseFacts {
   readonly resourceVersion?: string;
   readonly holder?: string | undefined;
-  /** When the last holder took the Lease (RFC 3339). */
+  /** The time at which the last holder acquired the Lease (RFC 3339). */
   readonly acquiredAt?: string | undefined;
   readonly seconds?: number | undefined;
   readonly transitions?: number | undefined;

@@ -1,4 +1,4 @@
-/** Lifeboat's own kinds, as facts. */
+/** Defines the schemas of Lifeboat's own kinds. */
 import * as z from "zod/mini";
 import {
   ACTIVE_PHASES,
@@ -34,16 +34,14 @@ export function wordOf<const V extends string>(values: readonly V[], fallback: N
 }
 
 const PHASES = [...ACTIVE_PHASES, ...END_PHASES] as const;
-/**
- * The phase. An unknown phase, such as WaitingForOwner of Lifeboat 0.1, counts as absent: the next reconcile sets it.
- */
+/** An unknown phase, such as WaitingForOwner of Lifeboat 0.1, is treated as absent. */
 const PhaseOfAnyVersion = z.lazy(() => z.pipe(z.pipe(Text, z.transform(knownPhase)), z.optional(z.enum(PHASES))));
 
 function knownPhase(text: string | undefined) {
   return PHASES.find((phase) => phase === text);
 }
 
-/** Lifeboat 0.3 also had the cause `EvictionRequest`. Such an Evacuation continues as if a person had asked for it. */
+/** Lifeboat 0.3 also had the cause `EvictionRequest`, which is now treated as `Operator`. */
 const Cause = z.lazy(() =>
   z.pipe(
     z.transform((cause: unknown) => (cause === "EvictionRequest" ? "Operator" : cause)),
@@ -109,7 +107,7 @@ export const Evacuation: z.ZodMiniType<EvacuationFacts> = evacuation;
 /** A test checks that this type has the same fields as `EvacuationFacts`. */
 export type EvacuationRead = z.output<typeof evacuation>;
 
-/** Returns whether the condition is Lifeboat's. Lifeboat's next write removes all other conditions. */
+/** Returns whether the condition is one of Lifeboat's types. Lifeboat's next write removes all other conditions. */
 function isOurs(condition: Record<keyof EvacuationCondition, string>): condition is EvacuationCondition {
   const { type, status } = condition;
   return CONDITION_TYPES.some((one) => one === type) && (status === "True" || status === "False");
@@ -147,7 +145,7 @@ export const VirtualMachine = kind(
 );
 
 export interface ConfigurationFacts extends ConfigurationObserved {
-  /** The spec as written: shared/settings parses it and reports mistakes. */
+  /** The spec as written. shared/settings parses it and reports mistakes. */
   readonly spec: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The kinds of node maintenance, as facts: one node to drain, or several nodes, one after another. */
+/** Defines the schemas of NodeEvacuation and RollingMaintenance. */
 import * as z from "zod/mini";
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../names.ts";
 import * as nodes from "../node-evacuation.ts";
@@ -7,7 +7,6 @@ import { LARGE_FACTS } from "./bounds.ts";
 import { Count, createdAt, kind, listOf, Meta, ObjectName, part, Text } from "./fields.ts";
 import { CONDITION, wordOf, Words } from "./lifeboat.ts";
 
-/** Returns the schema of the fields that say how a node is drained. */
 const how = () => ({
   startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
   virtualMachines: part({
@@ -17,7 +16,7 @@ const how = () => ({
     whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
     ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
   }),
-  /** Whether Lifeboat ends guests even if something else blocks the node. */
+  /** Whether Lifeboat restarts or stops VMs even if something else blocks the node. */
   forceShutdowns: z._default(z.boolean(), false),
   otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
   afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
@@ -44,11 +43,10 @@ const nodeSpec = () =>
     nodeName: z.string(),
     intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
     progress: wordOf(["Running", "Paused"], "Running"),
-    /** Times are RFC 3339. */
     schedule: part({
       notBefore: Text,
       notAfter: Text,
-      /** Lifeboat 0.3 waited for the NodeEvacuation of this name before this NodeEvacuation started. */
+      /** Lifeboat 0.3 waited for the NodeEvacuation of this name before it started this NodeEvacuation. */
       after: Text,
     }),
     ...how(),
@@ -58,7 +56,7 @@ const nodeStatus = () =>
     phase: z.optional(z.enum([...nodes.NODE_ACTIVE_PHASES, ...nodes.NODE_END_PHASES])),
     message: Text,
     verdict: Text,
-    /** When the node was cordoned for this maintenance. Absent: the maintenance has not started. */
+    /** The time at which the node was cordoned. Absent before the start. */
     startTime: Text,
     estimatedCompletionTime: Text,
     completionTime: Text,
@@ -68,7 +66,7 @@ const nodeStatus = () =>
       z.object({
         namespace: Words,
         name: Words,
-        /** UID of the VMI or the pod. Lifeboat judges a recreated VMI or pod again. */
+        /** The UID of the VMI or the pod. */
         uid: Text,
         reason: Words,
         message: Words,
@@ -81,11 +79,11 @@ const nodeStatus = () =>
         namespace: Words,
         name: Words,
         uid: Words,
-        /** The outcome for the VM. Absent: not known yet. */
+        /** Absent until the outcome is known. */
         outcome: z.optional(z.enum(nodes.OUTCOMES)),
         reason: Text,
         targetNode: Text,
-        /** When the VM's evacuation started. */
+        /** The start of the VM's evacuation. */
         startTime: Text,
         time: Text,
       }),
@@ -93,7 +91,7 @@ const nodeStatus = () =>
     conditions: listOf(z.object(CONDITION)),
   });
 
-/** The fields of a NodeEvacuation, from which `node-evacuation.ts` makes the types. */
+/** `node-evacuation.ts` derives the types of a NodeEvacuation from these types. */
 export type NodeSpecRead = z.output<ReturnType<typeof nodeSpec>>;
 export type NodeStatusRead = z.output<ReturnType<typeof nodeStatus>>;
 
@@ -115,7 +113,6 @@ const nodeEvacuation = kind(
       status: { ...status, conditions: status.conditions.filter(isNodes) },
     } satisfies nodes.NodeEvacuationFacts;
   },
-  // A NodeEvacuation may have many blockers.
   LARGE_FACTS,
 );
 
@@ -187,7 +184,6 @@ const rollingMaintenance = kind(
       status,
     } satisfies rolling.RollingMaintenanceFacts;
   },
-  // A RollingMaintenance may have many nodes.
   2 * LARGE_FACTS,
 );
 

@@ -1,5 +1,5 @@
 /**
- * The requirements of a pod on its node: its total requests, and its QoS class. Upstream: component-helpers `PodRequests`, kubectl's
+ * Computes the total requests and the QoS class of a pod. Upstream: component-helpers `PodRequests`, kubectl's
  * `ComputePodQOS`.
  */
 import * as z from "zod/mini";
@@ -16,7 +16,7 @@ import {
   Toleration,
 } from "./fields.ts";
 
-/** Required terms only. */
+/** Required node affinity. */
 export const NodeAffinity = z.lazy(() =>
   z.nullish(
     z.object({
@@ -25,7 +25,7 @@ export const NodeAffinity = z.lazy(() =>
   ),
 );
 
-/** The requirements of a pod on its node. Pods with the same requirements share one object. */
+/** Pods with the same requirements share one object to save memory. */
 export const PodRequirements = z.lazy(() =>
   z.pipe(
     z.object({ nodeSelector: TextsOrNone, nodeAffinity: NodeAffinity }),
@@ -45,7 +45,10 @@ export const PodAffinityTerm = z.lazy(() =>
   }),
 );
 
-/** Reads a term. A selector of namespaces is taken as all namespaces, because namespaces' labels are not read. */
+/**
+ * Reads a term. A namespace selector is treated as all namespaces, because Lifeboat does not read the labels of
+ * namespaces.
+ */
 export function podTermOf(term: z.output<typeof PodAffinityTerm>): PodTerm {
   const { topologyKey, namespaces, namespaceSelector, labelSelector } = term;
   const selector = labelSelector ?? undefined;
@@ -90,7 +93,7 @@ export interface ResourceRequirements {
 
 export interface PodResources {
   readonly containers: readonly ResourceRequirements[];
-  /** `sidecar`: runs beside the containers until they end (`restartPolicy: Always`). */
+  /** `sidecar` is true for an init container with `restartPolicy: Always`. */
   readonly initContainers: readonly (ResourceRequirements & { readonly sidecar: boolean })[];
   readonly overhead: Texts;
   readonly pod?: ResourceRequirements | undefined;
@@ -119,7 +122,7 @@ export function requestsOf({ containers, initContainers, overhead, pod }: PodRes
   return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Sums the limits of a pod. Overhead adds only to an existing limit. */
+/** Returns the sum of a pod's limits. The overhead is added only to an existing limit. */
 export function limitsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
   const parts = [...containers, ...initContainers, ...(pod ? [pod] : [])];
   const named = new Set(parts.flatMap(({ limits }) => Object.keys(limits)));
@@ -151,7 +154,7 @@ function isPodLevel(name: string): boolean {
   return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
 }
 
-/** Converts CPU to thousandths and everything else to whole units, rounded up. */
+/** Converts CPU to millicores and every other resource to whole units, rounded up. */
 function inUnits(name: string, milli: number): number {
   return name === "cpu" ? milli : Math.ceil(milli / 1000);
 }
@@ -160,7 +163,6 @@ export function resourcesOf(quantities: Texts): Resources {
   return Object.fromEntries([...amountsOf(quantities)].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Sums CPU and memory, and leaves out a sum of 0. */
 function computeOf(parts: readonly Texts[]): Amounts {
   const sum = parts.reduce((sum, quantities) => plus(sum, amountsOf(quantities)), NOTHING);
   return new Map([...sum].filter(([name, amount]) => (name === "cpu" || name === "memory") && amount > 0));

@@ -1,4 +1,4 @@
-/** A bound pod and a node, small enough that a Worker can hold fifty thousand pods. */
+/** Defines the schemas of a scheduled pod and a node, which are small because a Worker may read fifty thousand pods. */
 import * as z from "zod/mini";
 import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
@@ -118,8 +118,8 @@ function newMemory() {
 }
 
 /**
- * The maximum length of all pods' labels in one list, in characters. Above this limit, a pod with more than FEW_LABELS
- * characters is rejected.
+ * The maximum length of the labels of all pods in a list, in characters. Above this limit, pods with more than
+ * FEW_LABELS characters are rejected.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;
@@ -166,7 +166,7 @@ function scheduledPod({ metadata, spec, status }: PodObject, memory: Memory, iss
   };
 }
 
-/** Limits the length of a list that for most pods has one or two items. */
+/** Limits the length of a list that usually has one or two items. */
 function bounded<T>(items: readonly T[], issues: Issues): readonly T[] {
   if (items.length > MOST_ITEMS)
     checkSize(JSON.stringify(items).length, LARGEST_FACTS, { of: "owners or claims", issues });
@@ -182,8 +182,7 @@ function claimsOf({ volumes }: PodObject["spec"]): readonly string[] {
 }
 
 /**
- * Returns claims that Kubernetes creates with the pod and deletes with it. Upstream: component-helpers
- * `VolumeClaimName`.
+ * Returns the claims that Kubernetes creates and deletes with the pod. Upstream: component-helpers `VolumeClaimName`.
  */
 function ephemeralClaimsOf({ name: pod }: PodObject["metadata"], { volumes }: PodObject["spec"], issues: Issues) {
   const own = volumes.filter(({ ephemeral }) => Boolean(ephemeral));
@@ -204,8 +203,7 @@ function computedFrom({ containers, initContainers, overhead, resources }: PodOb
 export type Issues = z.core.ParsePayload["issues"];
 
 /**
- * Returns a schema that shares equal parts of one list, because an object for each pod would not fit into a Worker.
- * `at`: the path in the object.
+ * Returns a schema that shares equal parts among the items of a list, to save memory. `at` is the path in the object.
  */
 function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
   const seen = new Map<string, z.output<S>>();

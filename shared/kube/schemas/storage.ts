@@ -1,18 +1,15 @@
-/** Kinds of storage: which volume is attached to which node, and which claim has it. */
+/** Defines the schemas of VolumeAttachments and PersistentVolumes. */
 import * as z from "zod/mini";
 import { ObjectName } from "./fields.ts";
 
 export interface VolumeAttachmentFacts {
   readonly name: string;
   readonly nodeName: string;
-  /** The name of the PersistentVolume. Absent for an inline volume of a pod, which has no claim. */
+  /** The name of the PersistentVolume. Absent for an inline volume, which has no claim. */
   readonly persistentVolumeName?: string | undefined;
 }
 
-/**
- * A VolumeAttachment exists until its volume is detached. `status.attached` is less reliable: a failed attachment may
- * have succeeded in part.
- */
+/** A VolumeAttachment exists until its volume is detached. `status.attached` is less reliable. */
 export const VolumeAttachment = z.lazy(() =>
   z.pipe(
     z.object({
@@ -29,7 +26,6 @@ export const VolumeAttachment = z.lazy(() =>
   ),
 );
 
-/** A PersistentVolume and its bound claim. */
 export interface ClaimedVolume {
   readonly name: string;
   readonly claim?: { readonly namespace: string; readonly name: string } | undefined;

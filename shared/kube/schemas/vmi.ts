@@ -1,4 +1,4 @@
-/** A VirtualMachineInstance: the fields that policy reads, as facts. */
+/** Defines the schema of a VirtualMachineInstance, with only the fields that policy reads. */
 import * as z from "zod/mini";
 import type { VmiFacts } from "../facts.ts";
 import { HOTPLUGS } from "../guest.ts";
@@ -7,15 +7,14 @@ import { identityOf, kind, listOf, Meta, part, PhaseText, present, Text, TextsOr
 import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
 /**
- * Returns the VMI's role in a migration between two VMIs. A VMI that sends and receives migrates within its namespace,
- * so it has no such role.
+ * Returns whether the VMI sends or receives its guest. Returns undefined for a migration within the VMI's namespace.
  */
 export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
   if (sends === receives) return undefined;
   return sends ? "Sends" : "Receives";
 }
 
-/** The guest runs on the target after post-copy starts, or once its domain is ready there. */
+/** The guest runs on the target after post-copy has started, or as soon as its domain is ready on the target. */
 const MigrationState = kind(
   () => ({
     migrationUid: Text,
@@ -36,12 +35,11 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // A migration to another VMI gets its UID when the other side has answered. Until then the migration is not in
-      // progress.
+      // The UID is missing until the other namespace or cluster has answered.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,
-      // A migration to another cluster names a node of that cluster.
+      // The target node of a migration to another cluster is a node of that cluster.
       targetNode: isInProgress && !isSending ? state.targetNode : undefined,
       movedAt: movedAt(state),
       movedInSeconds: movedInSeconds(state),
@@ -78,7 +76,7 @@ const LIVE_MIGRATABLE = "LiveMigratable";
 const PAUSED = "Paused";
 const IO_ERROR = "PausedIOError";
 
-/** The rules read few of a VMI's conditions, which are a third of its status. */
+/** Contains only the conditions that rules read. */
 const VmiConditions = z.lazy(() =>
   z.pipe(
     z.pipe(
@@ -109,7 +107,6 @@ function isOf(condition: unknown, type: string): condition is Condition {
   return typeof condition === "object" && condition !== null && "type" in condition && condition.type === type;
 }
 
-/** Adds the supplemental I/O threads to the virtual CPUs. */
 function withIoThreads(
   vcpus: number | undefined,
   ioThreads: { readonly supplementalPoolThreadCount?: number | null | undefined },
@@ -126,7 +123,7 @@ const Some = z.pipe(
   z.transform(({ length }) => length > 0 || undefined),
 );
 
-/** The path of the first hostDisk that is not on storage which all nodes share. */
+/** The path of the first hostDisk that is not on shared storage. */
 const HostDisk = z.lazy(() =>
   z.pipe(
     listOf(z.object({ hostDisk: z.nullish(z.object({ path: Text, shared: z.nullish(z.boolean()) })) })),

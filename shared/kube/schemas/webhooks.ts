@@ -1,4 +1,7 @@
-/** Webhook configurations of Lifeboat and KubeVirt: the fields that decide whether the API server calls them. */
+/**
+ * Defines the schemas of webhook configurations, with only the fields that decide whether the API server calls a
+ * webhook.
+ */
 import * as z from "zod/mini";
 import { LARGE_FACTS } from "./bounds.ts";
 import { kind, listOf, Meta, part, TextsOrNone, Text } from "./fields.ts";
