@@ -1,6 +1,6 @@
 /**
- * Decides for each Evacuation whether it continues, ends or waits, and creates Evacuations for VMs that KubeVirt
- * evacuates on its own. KubeVirt queues migrations, so Lifeboat does not limit their number.
+ * Decides which Evacuations start, continue or end. KubeVirt queues migrations, so Lifeboat does not limit their
+ * number.
  */
 import { each } from "../facts/facts.ts";
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
@@ -39,8 +39,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // KubeVirt still evacuates the VM for an earlier Evacuation of the pod, which has ended. Lifeboat waits until
-  // KubeVirt's `status.evacuationNodeName` is removed.
+  // An earlier Evacuation of the pod has ended, but the VMI's `status.evacuationNodeName` is still set. Lifeboat waits
+  // until it is cleared.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -111,14 +111,13 @@ export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuation
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
-/** Returns whether the Evacuation may be deleted after some time. */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
 }
 
 /**
- * Deletes old Evacuations that have ended. Does not delete the newest Evacuation of an existing pod, because the next
- * Evacuation's name continues its number.
+ * Deletes old Evacuations that have ended. Does not delete the newest Evacuation of an existing pod, because the name
+ * of the next Evacuation contains the next number.
  */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;

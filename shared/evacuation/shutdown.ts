@@ -49,7 +49,7 @@ export interface Row<Answer> {
   readonly answer: (q: RequestCase) => Answer;
 }
 
-/** Returns whether KubeVirt has accepted the request and virt-controller has not acted on it. */
+/** Returns whether KubeVirt has accepted the request and virt-controller has not performed it yet. */
 export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }: VirtualMachineFacts): boolean {
   return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }

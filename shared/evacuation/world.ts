@@ -129,7 +129,7 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
-/** Returns whether the cause may go away before the VM has moved. */
+/** Returns whether the cause may disappear before the VM has moved. */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }

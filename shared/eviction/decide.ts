@@ -200,7 +200,6 @@ function knownEvacuations({ vmi, pod, evacuations, now }: LiveEviction) {
   return { joined, backingOff: backingOffEvacuation(vmi, evacuations, { now, podUID: pod.uid }) };
 }
 
-/** Creates an Evacuation, or adds the requester to the existing Evacuation. */
 function joinOrCreate(f: LiveEviction, joined: EvacuationFacts | undefined, next: string): Answer {
   const { vmi, pod, request } = f;
   const asked = { cause: request.cause, requestedBy: request.username, pod: { name: pod.name, uid: pod.uid } };

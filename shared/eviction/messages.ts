@@ -108,7 +108,7 @@ export const REMEDY = {
   MigrationBlocked: "the VM's owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
 
-/** Explains how to fix Evacuations that are blocked for other reasons than a refused eviction. */
+/** Lists the remedies for reasons that only blocked Evacuations have. */
 const BLOCKED = {
   NotMarked:
     "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
@@ -203,7 +203,7 @@ function failures(attempts: number, most: number): string {
   return attempts <= most ? `${attempts} of ${most} attempts have failed` : `${attempts} attempts have failed`;
 }
 
-/** Removes control characters, which are not valid in a header and could change a terminal. */
+/** Removes control characters and shortens a long text. */
 function sayable(text: string): string {
   const said = plain(text);
   return said.length <= MOST_CHARACTERS ? said : `${said.slice(0, MOST_CHARACTERS - 1)}…`.toWellFormed();

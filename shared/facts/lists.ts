@@ -1,4 +1,4 @@
-/** Facts from complete lists, for decisions on many objects. */
+/** Provides facts from complete lists of objects. */
 import type { NodeFacts } from "../kube/facts.ts";
 import { type Facts, factsFrom, textOf } from "./facts.ts";
 

@@ -202,10 +202,6 @@ export function refuse(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption):
   return { ...refusal, actions, events: [recordEvent(vmi, "DeletionRefused", message, name)] };
 }
 
-/**
- * Returns whether the disruption's Evacuation has ended without a migration. A new Evacuation starts only after the
- * back-off.
- */
 function isBackingOff({ evacuation }: KnownDisruption): boolean {
   return !isActive(evacuation) && evacuation.status.phase !== "Duplicate";
 }

@@ -143,9 +143,7 @@ export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: D
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }
 
-/**
- * Returns whether the pod has the label of a VM's pod. The policies of the API server select pods by the same label.
- */
+/** Returns whether the pod has a label that the policies of the API server select. */
 function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }

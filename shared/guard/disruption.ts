@@ -50,7 +50,6 @@ export function planDisruptions(w: DisruptionWorld): Plan {
   return { chains: chains.filter((chain) => chain.length > 0), again };
 }
 
-/** Returns whether the VMI runs in the pod. An earlier VMI may have had the same name. */
 function runsIn(vmi: VmiFacts, pod: PodFacts): boolean {
   const isLiving = !vmi.deleting && !isFinal(vmi) && unprotectedReason(pod, undefined, vmi) === undefined;
   return isLiving && vmi.nodeName !== undefined && !isMigrationTarget(pod, vmi);
@@ -72,7 +71,6 @@ function seen(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action
   const disruption = conditionedDisruption(pod, w);
   if (disruption === undefined || !isGateOn(disruption.cause, w.settings)) return [];
   const evacuations = ofVmi(w.evacuations, vmi);
-  // True if an Evacuation already records this disruption.
   const isKnown = knownDisruptions({ pod, vmi, evacuations, podUID: pod.uid }, w.now).length > 0;
   if (isKnown || !isToSave(pod, vmi, w)) return [];
   const chosen = { ...disruption, requestedBy: pod.disruptionTarget?.reason ?? disruption.cause, launcher: pod };

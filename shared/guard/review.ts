@@ -27,8 +27,8 @@ export interface DeletionReview {
 }
 
 /**
- * Reviews a deletion. Before Lifeboat deletes a pod, it reads the pod and decides again, because anybody with the
- * webhook token could send a review with an invented pod.
+ * Reviews a deletion. If Lifeboat deletes the pod itself, it first reads the pod and decides again, because anybody
+ * with the webhook token could send an invented pod.
  */
 export async function reviewDeletion(r: DeletionRequest, deps: DeletionDeps): Promise<DeletionReview> {
   const { settings, now, cluster } = deps;

@@ -137,7 +137,6 @@ export interface EvacuationStatus {
   readonly conditions: readonly EvacuationCondition[];
 }
 
-/** The spec of an Evacuation. */
 export interface EvacuationSpec {
   readonly vmiName: string;
   readonly cause: Cause;

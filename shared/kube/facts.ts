@@ -63,7 +63,6 @@ export interface NodeFacts {
   readonly endsAt?: string;
   /** virt-handler's last heartbeat (RFC 3339), and whether VMs may start on the node. */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
-  /** The NodeEvacuation that cordoned the node. */
   readonly cordonedBy?: string;
 }
 
@@ -100,7 +99,6 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly priorityClass?: string;
   /** Whether KubeVirt's labels show a migration that already has a target pod. */
   readonly isMigrating: boolean;
-  /** The target node of the migration in progress. */
   readonly targetNode?: string;
   /** The path of a disk that is a file on the node. On another node, the VM would start with a different disk. */
   readonly hostDisk?: string;

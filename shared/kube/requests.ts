@@ -57,7 +57,7 @@ export async function readMigratingVmis(cluster: Client): Promise<readonly VmiFa
   return (await cluster.list("virtualmachineinstances", MIGRATING_VMIS)).filter(({ isMigrating }) => isMigrating);
 }
 
-/** Lists successful migrations, but reads only 250 migrations, because KubeVirt stores five for each VMI. */
+/** Lists the successful migrations among the first 250 migrations. */
 export async function readFinishedMigrations(cluster: Client): Promise<readonly MigrationFacts[]> {
   const some = await cluster.list("virtualmachineinstancemigrations", SOME);
   return some.filter(({ tookSeconds }) => tookSeconds !== undefined);
@@ -147,8 +147,8 @@ export function guessVmiName(podName: string): string | undefined {
 }
 
 /**
- * A webhook or a policy refuses with 403, and a PodDisruptionBudget or a webhook with 429. The API server answers 500
- * if a webhook does not respond or two PodDisruptionBudgets select the pod.
+ * A webhook or a policy answers 403. A PodDisruptionBudget or a webhook answers 429. The API server answers 500 if a
+ * webhook does not respond or two PodDisruptionBudgets select the pod.
  */
 const REFUSALS = [403, 429, 500];
 

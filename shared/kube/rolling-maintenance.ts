@@ -103,8 +103,8 @@ export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFa
 }
 
 /**
- * Returns a NodeEvacuation that inherits the pause and the withdrawal of its RollingMaintenance. Before its start, it
- * also inherits `notAfter`.
+ * Returns a NodeEvacuation with the pause and the withdrawal of its RollingMaintenance. A NodeEvacuation that has not
+ * started also inherits `notAfter`.
  */
 export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
   const rm = all.find(({ uid }) => uid === ne.owner?.uid);

@@ -15,7 +15,9 @@ export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** The body. In a PATCH, a list is sent as a JSON patch, and any other body as a merge patch. */
+  /**
+   * The body. Without `contentType`, a list in a PATCH is sent as a JSON patch, and any other body as a merge patch.
+   */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly expect?: readonly number[];
@@ -25,7 +27,7 @@ export interface ApiRequest {
 
 export interface ApiAnswer {
   readonly code: number;
-  /** The parsed JSON. */
+  /** The parsed JSON, which must not be passed to a caller. */
   readonly body: unknown;
   readonly bytes: number;
 }
@@ -72,8 +74,8 @@ function bodyOf(text: string, status: number, request: ApiRequest): unknown {
 }
 
 /**
- * Sends a request. A read is repeated once, because an idle connection may close at the same moment. A write is not
- * repeated, because the API server may have performed it.
+ * Sends a request. A read is repeated once, because an idle connection may close while a request uses it. A write is
+ * not repeated, because the API server may have performed it.
  */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
@@ -100,7 +102,7 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
   }
 }
 
-/** The size of a chunk in bytes. Larger chunks make the read of a single object more expensive. */
+/** The size of a chunk in bytes. With larger chunks, reading a single object is more expensive. */
 const CHUNK_BYTES = 32 * 1024;
 
 /**

@@ -47,7 +47,6 @@ export function volumesLeft(w: NodeWorld): VolumesLeft {
     : { isAwaited: true, text: MESSAGES.detaching(left) };
 }
 
-/** Returns the attached volumes, except the volumes of pods that are not evicted. */
 function attachedTo({ ne, facts }: NodeWorld): readonly VolumeAttachmentFacts[] {
   const { nodeName } = ne.spec;
   return unclaimedOn(nodeName, {

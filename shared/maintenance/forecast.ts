@@ -48,9 +48,7 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   return { found, shutdowns: [...new Set(ending)] };
 }
 
-/**
- * Checks for each VM to restart whether it fits on another node, in addition to the moving VMs and earlier restarts.
- */
+/** Checks whether each VM to restart fits on another node, together with the moving VMs and earlier restarts. */
 function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));

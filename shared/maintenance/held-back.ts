@@ -1,6 +1,6 @@
 /**
- * Decides which VMs must wait. VMs are restarted, stopped or shut down last, so that a drain that cannot succeed does
- * not stop a guest.
+ * Decides which VMs must wait. VMs are restarted, stopped or shut down last, so that a failing drain does not stop
+ * guests.
  */
 import { each, together, unlessFailed } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";
@@ -94,7 +94,7 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   return isFree ? views : views.map(waiting);
 }
 
-/** Returns whether the node has other blockers than the VMs that Lifeboat shuts down. */
+/** Returns whether the node has blockers other than the VMs that Lifeboat shuts down. */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;
   if (overdue(w).length > 0 || views.some(isInTheWay)) return true;

@@ -34,7 +34,7 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
   return [...known, ...added];
 }
 
-/** Returns VMs that are missing in the status, but have an Evacuation of this NodeEvacuation. */
+/** Returns VMs that are missing from the status, but have an Evacuation of this NodeEvacuation. */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
   const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {

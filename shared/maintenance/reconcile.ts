@@ -144,12 +144,10 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
   };
 }
 
-/** Returns whether to reconcile the NodeEvacuation again soon, even without watches. */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
 }
 
-/** Adds blockers for pods whose evictions were just refused. */
 function withRefusals(
   ne: NodeEvacuationFacts,
   { more = {} }: NodeNext,

@@ -141,7 +141,6 @@ export const Meta = z.lazy(() =>
   }),
 );
 
-/** The metadata of a pod, with a size limit. */
 export const PodMeta = z.lazy(() =>
   z.pipe(
     Meta,

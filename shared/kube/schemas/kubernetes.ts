@@ -73,7 +73,6 @@ function disruptionTargetOf(conditions: Conditions): DisruptionTarget | undefine
 
 const DESCHEDULING = [names.REQUEST_EVICT_ONLY_ANNOTATION, names.EVICTION_IN_PROGRESS_ANNOTATION];
 
-/** A launcher pod with only the fields that are needed to annotate it. */
 export const Launcher = kind(
   () => ({ metadata: PodMeta, spec: z.object({ nodeName: Text }), status: part({ phase: PhaseText }) }),
   ({ metadata, spec: { nodeName }, status: { phase } }): LauncherFacts => {
@@ -176,7 +175,6 @@ export const RepeatedEvent = kind(
   },
 );
 
-/** An Event that explains why a pod does not start. */
 export const SeenEventSchema = kind(
   () => ({
     involvedObject: z.object({ uid: z.string() }),

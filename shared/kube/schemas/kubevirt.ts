@@ -61,7 +61,7 @@ const Phases = z.lazy(() =>
 );
 
 /**
- * Returns whether KubeVirt delays the migration after a failure, according to the migration's annotations. Upstream:
+ * Reads the annotations that decide whether KubeVirt delays the migration after a failure. Upstream:
  * `handleMigrationBackoff`.
  */
 function backoffOf(

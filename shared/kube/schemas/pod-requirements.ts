@@ -16,7 +16,6 @@ import {
   Toleration,
 } from "./fields.ts";
 
-/** Required node affinity. */
 export const NodeAffinity = z.lazy(() =>
   z.nullish(
     z.object({
