@@ -49,7 +49,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
-  // Passes one router, because a plain Hono app builds three routers and chooses one at its first request.
+  // Passes one router, because a plain Hono app builds three routers.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {
@@ -69,8 +69,7 @@ export function createApp(
       await next();
     };
   /**
-   * Reads the body of a review, and reserves memory for the body until the answer. Refuses the review if memory is
-   * short.
+   * Reads the body of a review. Reserves memory until the answer is sent, and refuses the review if memory is short.
    */
   const receive =
     (most: number, refuseUnread: (uid: string) => AdmissionReview): Middleware =>
@@ -106,7 +105,7 @@ export function createApp(
   app.get("/healthz", (c) => c.json({ healthy: true }));
   app.get("/readyz", (c) => fleetReadyz(c, c.env));
 
-  // Loads the code of the pages at the first visit to a page, so that no API server waits for this code.
+  // Loads the code of the pages at the first visit to a page. API servers do not need this code.
   let pages: ReturnType<typeof Pages.createPages> | undefined;
   const page = async (c: AppContext) => {
     const { createPages } = await import("./page/routes.ts");

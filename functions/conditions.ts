@@ -29,10 +29,7 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const REPORT_SECONDS = 10;
 
-/**
- * Updates the conditions of the LifeboatConfiguration, also after a failed scan, because a condition shows missing
- * permissions. Never throws.
- */
+/** Updates the conditions of the LifeboatConfiguration, even after a failed scan. Never throws. */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;
   try {
@@ -41,15 +38,14 @@ export async function keepConditions(target: Target): Promise<void> {
     const verdict = judgeCredential(credential, platform.now());
     const { ok, reason, message } = verdict;
     if (reason !== "Valid") target.log({ level: ok ? "warn" : "error", reason, message });
-    // Without valid credentials Lifeboat can neither read nor write. The log, the metrics and /readyz report the
-    // rejected credentials.
+    // Without valid credentials, Lifeboat cannot write conditions.
     if (credential.rejected) return;
     const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     const settings = await settingsNow(target, cluster);
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // Forgets that the API server has called Lifeboat. Only a new call proves that the webhook works again.
+    // Forgets earlier calls from the API server. Only a new call proves that the webhook works again.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {
@@ -74,10 +70,7 @@ async function readingOf({ spec }: ConfigurationFacts, settings: Settings, clust
   };
 }
 
-/**
- * Records in the LifeboatConfiguration that Lifeboat could not read the facts for a review. Never throws. If the write
- * is impossible, only the log shows the failed review.
- */
+/** Records in the LifeboatConfiguration that Lifeboat could not read the facts for a review. Never throws. */
 export async function keepUndecided(target: Target, why: string): Promise<void> {
   try {
     const cluster = target.connect(REPORT_SECONDS);
@@ -100,8 +93,8 @@ async function settingsNow(target: Target, cluster: Client): Promise<Settings> {
 }
 
 /**
- * Returns when Lifeboat's token expires, and whether the API server rejects the token. If the API server does not
- * answer, the token counts as accepted.
+ * Returns the expiry of Lifeboat's token, and whether the API server rejects the token. If the API server does not
+ * answer, `rejected` is false.
  */
 export async function credentialOf({ entry }: Target, cluster: Client): Promise<CredentialFacts> {
   return { expiresAt: expiryOf(entry.token), rejected: !(await orWhenUnread(isTokenAccepted(cluster), true)) };
@@ -116,7 +109,7 @@ async function orWhenUnread<T, F>(reading: Promise<T>, otherwise: F): Promise<T 
   }
 }
 
-/** Reads the webhook objects that make the API server call Lifeboat. Leaves out an object that cannot be read. */
+/** Reads Lifeboat's webhook objects. Leaves out an object that cannot be read. */
 export async function readWebhooks(
   { name: cluster, entry, platform }: Target,
   client: Client,
@@ -162,10 +155,7 @@ const ALWAYS = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
-/**
- * Returns the permissions that Lifeboat needs but lacks. Asks the API server about each permission, because a trial
- * write could change an object.
- */
+/** Returns the permissions that Lifeboat needs but lacks. Asks the API server about each permission. */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
   const needed = [
     ...ALWAYS,

@@ -1,6 +1,6 @@
 /**
- * The guard's handler: reviews deletions of VMs' pods. Lifeboat answers at once, and a refusal says when the client may
- * try again.
+ * Reviews deletions of pods that run VMs. This is the handler of the guard. A refusal tells the client when to try
+ * again.
  */
 import type { Context } from "hono";
 import * as z from "zod/mini";
@@ -30,8 +30,8 @@ const DeletionReviewRequest = z.lazy(() =>
 );
 
 /**
- * The share of the API server's timeout in which Lifeboat decides. The API server allows the deletion if the answer is
- * late.
+ * The part of the API server's timeout in which Lifeboat decides. If the answer is late, the API server allows the
+ * deletion.
  */
 const DECIDING_SHARE = 0.5;
 
@@ -52,10 +52,7 @@ export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
 
-/**
- * Answers a review of a deletion. Refuses a review of another operation with "try again"; the shipped webhook sends
- * only deletions.
- */
+/** Answers a review of a deletion. Refuses a review of any other operation. */
 async function answerDeletion(
   c: Context,
   { arrived, body }: review.Received,
@@ -81,24 +78,14 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
   return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
 }
 
-/**
- * Seconds after which the requester tries again. By that time Lifeboat has deleted the pod, so the requester finds a
- * terminating pod.
- */
+/** Seconds after which the client tries again. By then, Lifeboat has deleted the pod. */
 const GONE_SECONDS = 1;
 
-/**
- * Returns the message of a refusal for a pod that Lifeboat deletes itself. A dry run, which deletes nothing, gets the
- * same message.
- */
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
   return MESSAGES.deletedByLifeboat(name, reason);
 }
 
-/**
- * The time limit, in seconds, of one read or write that the VM's mark does not depend on. A review spends at most three
- * times this limit on such reads and writes.
- */
+/** The time limit, in seconds, of a read or write that the VMI's evacuationNodeName does not depend on. */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
 
@@ -122,18 +109,15 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
-    // If the review fails, the API server treats Lifeboat as unavailable. The ValidatingAdmissionPolicies of the guard
-    // then refuse or allow the deletion.
+    // The API server treats Lifeboat as unavailable. The guard's ValidatingAdmissionPolicies then decide about the
+    // deletion.
     target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;
   }
 }
 
-/**
- * Records Events and reconciles the VMI. A refusal starts a move, and an allowed deletion may end an Evacuation of the
- * VMI.
- */
+/** Records Events and reconciles the VMI. */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations } = facts;
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));

@@ -1,4 +1,4 @@
-/** The descheduling handler: runs a cycle on request, and when the interval has passed. */
+/** Runs descheduling cycles on request, and when the interval has passed. */
 import type { Context } from "hono";
 import type { Answered, CycleReport } from "../shared/descheduling/cycle/cycle.ts";
 import { EVICTION_OUTCOMES } from "../shared/descheduling/cycle/request.ts";
@@ -14,15 +14,9 @@ import type { Target } from "./target.ts";
 import { keyOf } from "../shared/kube/objects.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/**
- * The time limit of a cycle, in seconds. A cycle may read 50,000 pods in 200 pages, and needs three round trips for
- * each requested evacuation.
- */
+/** The time limit of a cycle, in seconds. A cycle may read 50,000 pods in 200 pages. */
 const CYCLE_SECONDS = 240;
-/**
- * The share of a cycle's time for reading pods and requesting evacuations. The remaining time is for recording the last
- * outcome.
- */
+/** The part of a cycle's time for reading pods and requesting evacuations. */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;
@@ -73,7 +67,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
  */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
-/** Reconciles the VMs of new and withdrawn requests at once. Otherwise their next reconcile may be a minute away. */
+/** Reconciles the VMs of new and withdrawn requests at once. */
 async function requeue(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
   if (withdrawn.length === 0 && !nominations.some(({ result }) => result === "Background")) return;
   try {
@@ -127,10 +121,7 @@ function countsOf(nominations: readonly Answered[]): Readonly<Record<string, num
   return Object.fromEntries([...groups].map(([result, { length }]) => [result, length]));
 }
 
-/**
- * Logs the problems of a policy, and records an Event about the policy's ConfigMap. A policy without some of its
- * plugins may still be in use.
- */
+/** Logs the problems of a policy, and records an Event about the policy's ConfigMap. */
 async function reportPolicy(target: Target, { configMap, problems }: LoadedPolicy) {
   if (problems.length === 0) return;
   const message = problems.map((p) => `${p.field}: ${p.message}`).join("; ");

@@ -6,7 +6,10 @@ import type { CertificateFacts } from "../shared/settings/certificate.ts";
 /** Lifeboat's version. A test checks that package.json has the same version. */
 export const VERSION = "0.4.0";
 
-/** A Workers KV namespace: key = cluster name, value = one entry as in `CLUSTERS`, encrypted. */
+/**
+ * A Workers KV namespace. Each key is a cluster's name, and each value is an encrypted entry in the format of
+ * `CLUSTERS`.
+ */
 export interface ClusterRegistry {
   get(name: string): Promise<string | null>;
   list(options: {
@@ -34,12 +37,9 @@ export interface Platform {
   readonly sleep: (ms: number) => Promise<void>;
   readonly timeout: (ms: number) => AbortSignal;
   readonly random: () => number;
-  /** The watched objects, if this process watches its cluster. */
+  /** Returns the watched objects, if this process watches its cluster. */
   readonly stores?: () => Stores | undefined;
-  /**
-   * Compares a caBundle with the certificate that this process serves. Absent on Cloudflare, which serves its own
-   * certificate.
-   */
+  /** Compares a caBundle with the certificate that this process serves. Absent on Cloudflare. */
   readonly trust?: (caBundle: string) => CertificateFacts;
   /** Writes one structured line. The line contains no token and no body of a request or an answer. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;

@@ -29,7 +29,7 @@ const REJECTIONS = {
   ClusterUnavailable: { code: 502, message: MESSAGES.clusterUnavailable },
   TryAgain: { code: 503, message: MESSAGES.sendAgain },
   Busy: { code: 503, message: MESSAGES.busy },
-  /** An API server sees only the code of this answer. */
+  /** API servers see only the status code of this answer. */
   Undecided: { code: 503, message: MESSAGES.undecided },
   InternalError: { code: 500, message: MESSAGES.internalError },
 } as const satisfies Record<string, Known>;
@@ -92,31 +92,25 @@ function isCutShort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
 
-/** Returns whether the caller caused the error. The same request would then fail again. */
+/** Returns whether the caller caused the error. */
 export function isCallersFault(error: unknown): boolean {
   return isCutShort(error) || (error instanceof RejectionError && renderRejection(error).code < 500);
 }
 
-/**
- * Returns undefined for a failed read of the cluster, so that a page still shows its other data. Throws any other
- * error.
- */
+/** Returns undefined for a failed read of the cluster. Throws any other error. */
 export function unlessUnreadable(error: unknown): undefined {
   if (!(error instanceof ClusterError)) throw error;
 }
 
-/**
- * Returns an empty list if the cluster does not serve the kind, for example with manifests of an older version. Returns
- * undefined if the objects could not be read.
- */
+/** Returns an empty list if the cluster does not serve the kind. Returns undefined if the objects could not be read. */
 export function noneOrUnread(error: unknown): readonly never[] | undefined {
   const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;
   return isNotServed ? [] : unlessUnreadable(error);
 }
 
 /**
- * Describes a failure without details that the caller must not see. For a mistake in the configuration, the text names
- * the field.
+ * Describes a failure without details that the caller must not see. The text about a configuration mistake contains the
+ * name of the field.
  */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;

@@ -1,6 +1,6 @@
 /**
- * The endpoint for the relay's events. An event names a changed object of a cluster; Lifeboat then reads the object
- * from the cluster.
+ * Receives the relay's events. An event identifies a changed object, and Lifeboat then reads that object from the
+ * cluster.
  */
 import type { Context } from "hono";
 import { timingSafeEqual } from "hono/utils/buffer";
@@ -17,15 +17,18 @@ import type { Target } from "./target.ts";
 /** The time limit for a batch, in seconds. The relay waits longer for the answer. */
 const RECONCILE_SECONDS = 20;
 
-/** Receives a batch of events. 204: Lifeboat acted on every event. 503: the relay must send all of them again. */
+/**
+ * Receives a batch of events. Answers 204 if Lifeboat acted on every event, and 503 if the relay must send the whole
+ * batch again.
+ */
 export async function receiveEvents(c: Context, target: Target): Promise<Response> {
   await actOn(parseBatch(c.req.header("content-type"), await c.req.text()), target);
   return c.body(null, 204);
 }
 
 /**
- * Acts on a batch of events. Throws TryAgain if the relay must deliver the whole batch again. A permanent failure does
- * not repeat the batch: the next full scan tries again.
+ * Acts on a batch of events. Throws TryAgain if the relay must send the whole batch again. After a permanent failure,
+ * the next full scan tries again.
  */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);
@@ -71,10 +74,7 @@ export async function asRelay(c: Context, { relaySecret = [] }: ClusterEntry, no
 }
 
 const TOLERANCE_SECONDS = 5 * 60;
-/**
- * The maximum number of signatures to check, because a header may contain thousands. A sender signs with two secrets
- * during a rotation.
- */
+/** The maximum number of signatures to check. A header may contain thousands of signatures. */
 const MOST_SIGNATURES = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
@@ -105,7 +105,7 @@ export async function isSigned(
   return (await Promise.all(pairs)).includes(true);
 }
 
-/** Signs with a secret `whsec_<base64>`. */
+/** Signs the text with a secret of the form `whsec_<base64>`. */
 async function sign(text: string, secret: string): Promise<string> {
   const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (character) => character.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]);

@@ -44,10 +44,7 @@ const EvictionRequest = z.lazy(() =>
 );
 type EvictionRequest = z.output<typeof EvictionRequest>;
 
-/**
- * Returns whether the eviction is a dry run. The Eviction may set `dryRun` in its deleteOptions although the request
- * does not.
- */
+/** Returns whether the eviction is a dry run. The request or the Eviction's deleteOptions may set `dryRun`. */
 function isDryRun({ dryRun, object }: EvictionRequest): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
 }
@@ -58,7 +55,7 @@ interface Asked {
 }
 
 const READING_SHARE = 0.5;
-/** The share of the API server's timeout after which Lifeboat stops all work on a review. */
+/** The part of the API server's timeout after which Lifeboat stops all work on a review. */
 const ANSWERING_SHARE = 0.9;
 
 export async function reviewEvictionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
@@ -103,7 +100,7 @@ async function answer(
   try {
     const reviewOnce = () => {
       const deps = { cluster: reading, cached, settings, now };
-      // Repeated reviews read from the API server instead of the cache, because the cluster may have changed.
+      // Repeated reviews read from the API server instead of the cache.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
@@ -117,7 +114,7 @@ async function answer(
     if (!dryRun) followUp(c, target, ruled);
     return say(render(uid, ruled));
   } catch (error) {
-    // A review that fails because of a defect in Lifeboat counts as undecided, too.
+    // A review that fails because of a defect in Lifeboat is undecided, too.
     target.logFailure(MESSAGES.reviewingEviction, error);
     if (!dryRun) noteUndecided(c, target, describeError(error), error);
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
@@ -133,7 +130,7 @@ function render(uid: string, { facts, decision }: Review): review.AdmissionRevie
 
 /**
  * Adds the decision as a warning to the answer of a dry run. If several webhooks refuse, the API server shows only the
- * first refusal, which may be KubeVirt's.
+ * first refusal.
  */
 function withMessage({ response, ...answer }: review.AdmissionReview): review.AdmissionReview {
   const { status, warnings = [] } = response;
@@ -153,26 +150,20 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
 }
 
 /**
- * Refuses an eviction that Lifeboat cannot review for lack of memory. The refusal has no Retry-After, because kubectl
- * and the descheduler then show the message.
+ * Refuses an eviction that Lifeboat cannot review for lack of memory. Without a Retry-After, kubectl and the
+ * descheduler show the message.
  */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
 }
 
-/**
- * Returns whether the reads failed permanently. Returns false if only a write failed, because the decision does not
- * depend on writes.
- */
+/** Returns whether the reads failed permanently. Ignores failed writes. */
 function isForGood(error: unknown, hasFacts: boolean): boolean {
   if (hasFacts || !(error instanceof ClusterError)) return false;
   return isLasting(error.failure) || isOddObject(error.failure);
 }
 
-/**
- * Records in the LifeboatConfiguration that Lifeboat could not decide a review. Writes nothing if the cluster does not
- * answer or if memory is short.
- */
+/** Records in the LifeboatConfiguration that Lifeboat could not decide a review. */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
   if (error instanceof ClusterError && (isSilence(error) || isBusy(error))) return;
@@ -183,7 +174,7 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
   return review.refusal(uid, undecidedMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
-/** Records Events after the answer and reconciles the VM with the facts that the review has read. */
+/** Records Events and reconciles the VM after the answer. */
 function followUp(c: Context, target: Target, ruled: Review): void {
   const { events } = ruled.decision;
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));
@@ -193,7 +184,6 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // Watches and ticks reconcile the VM after a review from the cache.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
@@ -203,8 +193,8 @@ function isFullExaminationNeeded({ decision, facts, created, isCached }: Review,
 }
 
 /**
- * Returns the facts of the review for the reconcile. Returns no facts if the review removed the VM's mark, because the
- * facts are outdated after the removal.
+ * Returns the facts of the review for the reconcile. Returns no facts if the review cleared the VMI's
+ * evacuationNodeName, because the facts are then outdated.
  */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};

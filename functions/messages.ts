@@ -1,7 +1,4 @@
-/**
- * All messages of the endpoints, in answers and log lines: what happened, why, and what to do. The web pages have their
- * texts in their templates.
- */
+/** All messages of the endpoints, in answers and log lines. Each message says what happened, why, and what to do. */
 
 export const ENDPOINT_MESSAGES = {
   // Answers to callers whose requests are rejected
@@ -46,7 +43,7 @@ export const ENDPOINT_MESSAGES = {
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
 
-  // Steps that log lines name after a failure
+  // Steps, for log lines about failures
   reviewingEviction: "reviewing an eviction",
   reviewingDeletion: "reviewing a deletion",
   reconcilingAfterAnswer: "reconciling a VM after the answer to its review",

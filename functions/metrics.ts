@@ -1,7 +1,4 @@
-/**
- * Probes and metrics for Prometheus. The processes of a Worker share no memory, so each request reads the cluster
- * again.
- */
+/** Probes and metrics for Prometheus. Each request reads the cluster. */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
 import { cycleLease } from "../shared/descheduling/deschedule.ts";
@@ -27,10 +24,7 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const READ_SECONDS = 9;
 
-/**
- * Answers whether the API server of a cluster accepts Lifeboat's token. Conditions and `lifeboat doctor` report other
- * problems.
- */
+/** Answers whether the API server of a cluster accepts Lifeboat's token. */
 export async function clusterReadyz(c: Context, target: Target): Promise<Response> {
   const rejected = !(await isTokenAccepted(target.connect(READ_SECONDS)));
   const credential = { expiresAt: expiryOf(target.entry.token), rejected };
@@ -46,8 +40,7 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
     const seen = await readAll(target, cluster);
     return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
-    // If the API server rejects the token, the answer has only metrics that need no read of the cluster. An alert can
-    // then report the rejected token.
+    // If the API server rejects the token, the answer contains only metrics that need no reads.
     const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
     if (credential?.rejected !== true) throw error;
     return answer({ credential });
@@ -89,10 +82,7 @@ function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }
 
-/**
- * Reads the number of pod evacuations from the descheduling Lease. Returns undefined if the Lease cannot be read, for
- * example without the permissions of descheduling.
- */
+/** Reads the number of pod evacuations from the descheduling Lease. Returns undefined if the Lease cannot be read. */
 async function podEvacuationsBy(cluster: Client): Promise<number | undefined> {
   return await cycleLease(cluster).then(
     ({ annotations }) => evacuationsRequested(annotations),
@@ -105,8 +95,8 @@ function isRefused(error: unknown, code: number): boolean {
 }
 
 /**
- * Answers whether CLUSTERS and the registry's keys can be parsed. The answer names no cluster, because the request
- * needs no token.
+ * Answers whether CLUSTERS and the registry's keys can be parsed. The answer contains no cluster names, because the
+ * request needs no token.
  */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;

@@ -1,7 +1,4 @@
-/**
- * Runs reconciles of a cluster within a time limit, either after an answer or for a caller. Logs the failures of a
- * reconcile in one line.
- */
+/** Runs reconciles of a cluster within a time limit. Logs all failures of a reconcile in one line. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
@@ -18,7 +15,7 @@ import { areBudgetsWanted } from "../shared/budget/budget.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The time limit for reading the settings, which are a few objects. */
+/** The time limit for reading the settings, in seconds. */
 export const SETTINGS_SECONDS = 5;
 const STARTING_SHARE = 0.8;
 
@@ -29,8 +26,8 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit, and logs failures and unfinished work in one line. `fresh`: ignores cached settings.
- * `held`: limits the memory of reads. `watched`: uses facts from watches, which full scans do not use.
+ * Reconciles within a time limit, and logs failures and unfinished work in one line. `fresh` ignores cached settings,
+ * `held` limits the memory of reads, and `watched` uses facts from watches.
  */
 export async function reconcileWithin(
   target: Target,
@@ -58,10 +55,7 @@ export async function reconcileWithin(
   }
 }
 
-/**
- * Groups failures by kind, so that thousands of failures fit in one log line. Each kind has its first failure as an
- * example.
- */
+/** Groups failures by kind, so that thousands of failures fit in one log line. */
 class Failures {
   readonly #kinds = new Map<string, { times: number; readonly doing: string; readonly failure: Failure }>();
 
@@ -80,10 +74,7 @@ class Failures {
 /** The time limit, in seconds, of work after an answer. Cloudflare stops work that continues 30 s after the answer. */
 const AFTER_ANSWER_SECONDS = 20;
 
-/**
- * Reconciles the VMI of a review, so that each repeated eviction of a drain advances the VMI's evacuation. Logs
- * failures instead of throwing.
- */
+/** Reconciles the VMI of a review. Logs failures instead of throwing. */
 export async function requeue(target: Target, vmi: NamespacedName, known: Known = {}): Promise<void> {
   const held = target.state.budget.open(target.platform.now());
   try {
@@ -108,17 +99,16 @@ const TICK_SECONDS = 50;
 const UNDER_WAY_SECONDS = 20;
 const REQUEUE_SECONDS = 1;
 
-/** Answers a request for a full scan: 200 with the result, or 202 if the time was too short for the whole scan. */
+/**
+ * Answers a request for a full scan. Answers 200 with the result, or 202 if the time was too short for the whole scan.
+ */
 export async function reconcileNow(c: Context, target: Target): Promise<Response> {
   const { done, failures, left } = await scanAll(target);
   if (left === 0) return c.json({ done, failures });
   return c.json({ done, failures, left, requeueAfterSeconds: REQUEUE_SECONDS }, 202);
 }
 
-/**
- * Reconciles everything with settings and webhooks that Lifeboat reads now, so that a new installation takes effect at
- * once.
- */
+/** Reconciles everything. Reads the settings and webhooks from the API server instead of the cache. */
 export async function scanAll(target: Target): Promise<Result> {
   try {
     return await reconcileWithin(target, FULL_SCAN_SECONDS, reconcileAll, { fresh: true });
@@ -128,8 +118,8 @@ export async function scanAll(target: Target): Promise<Result> {
 }
 
 /**
- * Reconciles active Evacuations with settings that are read now, so that a changed feature gate takes effect within a
- * minute. Runs a full scan if budgets are needed but none exists.
+ * Reconciles active Evacuations with fresh settings. Runs a full scan if PodDisruptionBudgets are needed but none
+ * exists.
  */
 export async function scanActive(target: Target): Promise<Result> {
   const cluster = target.connect(TICK_SECONDS);

@@ -4,11 +4,11 @@ import type { Parsed } from "../shared/settings/problem.ts";
 import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
-/** How long Lifeboat keeps a read entry or list, in seconds. */
+/** The time, in seconds, for which Lifeboat caches an entry or a list. */
 const CACHE_SECONDS = 30;
 /**
- * The maximum number of remembered names of unknown clusters, because anybody may send such a name. Above this number,
- * Lifeboat checks names against the list of all clusters.
+ * The maximum number of cached names of unknown clusters. Above this number, Lifeboat checks names against the list of
+ * all clusters.
  */
 const MOST_ABSENT = 100;
 

@@ -11,20 +11,17 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** A received request. `arrived`: when the request arrived, before Lifeboat found and authenticated the cluster. */
+/** A received request. `arrived` is the time when the request arrived. */
 export interface Received {
   readonly arrived: Date;
   readonly body: string;
   readonly held: Held;
 }
 
-/**
- * How many bytes of a body Lifeboat reads to find the uid. An API server puts the uid near the start, and rejects an
- * answer without the uid.
- */
+/** The number of bytes that Lifeboat reads to find the uid. An API server puts the uid near the start. */
 const BEGINNING_BYTES = 1024;
 
-/** Reads the body of a review up to a limit. `Busy`: there is no memory for the body, and only the uid was read. */
+/** Reads the body of a review up to a limit. Returns `Busy` and the uid if there is no memory for the body. */
 export async function readBody(
   c: Context,
   held: Held,
@@ -123,13 +120,13 @@ export interface AdmissionReview {
 interface More {
   readonly warnings?: readonly string[];
   /**
-   * Seconds after which the requester of a deletion should try again. Absent for evictions: clients retry by
-   * themselves, and show the message only without this delay.
+   * Seconds after which the client should try the deletion again. Absent for evictions, because clients show the
+   * message only without this delay.
    */
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Refuses with 429 in every case: callers try again after 429, and take any other code as final. */
+/** Refuses with 429, because clients treat any other code as final. */
 export function refusal(uid: string, message: string, { warnings, retryAfterSeconds }: More = {}): AdmissionReview {
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return answer(uid, warnings, { code: 429, reason: "TooManyRequests", message, ...details });
@@ -147,9 +144,9 @@ function answer(uid: string, warnings: readonly string[] = [], status?: Refusal)
 
 export interface Deadline {
   readonly timeoutSeconds: number;
-  /** When the request arrived, in milliseconds since the epoch. */
+  /** The time when the request arrived, in milliseconds since the epoch. */
   readonly arrivedAt: number;
-  /** When all work on the review ends. The rest of the timeout is for the answer to arrive. */
+  /** The time when all work on the review must end, in milliseconds since the epoch. */
   readonly answerBy: number;
 }
 
@@ -164,8 +161,8 @@ const DEFAULT_TIMEOUT_SECONDS = 10;
 const LONGEST_TIMEOUT_SECONDS = 30;
 
 /**
- * Returns how long the API server waits: the value of `?timeout=` (a Go duration). Without a valid value, returns the
- * API server's default.
+ * Returns how many seconds the API server waits. The value comes from `?timeout=` (a Go duration), or is the API
+ * server's default.
  */
 export function timeoutSeconds(query: string | undefined): number {
   const parts = [...(query ?? "").matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
@@ -174,18 +171,12 @@ export function timeoutSeconds(query: string | undefined): number {
   return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
 }
 
-/**
- * Another process may change the cluster between review and action. After this many reviews the caller has to try
- * again.
- */
+/** The maximum number of reviews of one request. Another process may change the cluster between review and action. */
 const MOST_REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
-  /**
-   * Why the VMI's Evacuations could not be listed. Lifeboat does not repeat the review then, because a second review
-   * could choose the name of an ended Evacuation.
-   */
+  /** The error if the VMI's Evacuations could not be listed. Lifeboat then does not repeat the review. */
   readonly failedRead?: Error | undefined;
 }
 
@@ -218,7 +209,7 @@ export const REVIEW_FAMILY: Family = {
   help: "Reviews that this replica has answered since it started. Undecided: Lifeboat answered although it could not read what it needed.",
 };
 
-/** Counts the reviews that this process has answered. Dry runs are not counted. */
+/** Counts the reviews that this process has answered, except for dry runs. */
 export class ReviewCounts {
   readonly #counts = new Map<string, number>();
 

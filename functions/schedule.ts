@@ -1,6 +1,6 @@
 /**
- * Ticks, which a cron trigger sends every minute. Chooses the clusters of a tick, and limits the work and the time for
- * each cluster.
+ * Runs the ticks, which a cron trigger sends every minute. Chooses the clusters of a tick, and limits the time for each
+ * cluster.
  */
 import * as z from "zod/mini";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
@@ -23,17 +23,14 @@ export interface Tick {
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
 
 /**
- * The maximum age of a message in the queue, in milliseconds. Lifeboat drops an older message, because the next tick
- * has sent a new message.
+ * The maximum age of a message in the queue, in milliseconds. Lifeboat drops older messages, because the next tick
+ * sends new messages.
  */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
-/**
- * How many clusters are reconciled at a time, if there is no queue. Clusters that do not answer would otherwise use up
- * the connections of other clusters.
- */
+/** The number of clusters that are reconciled in parallel, if there is no queue. */
 const CLUSTERS_AT_A_TIME = 4;
-/** How long one cluster may take while other clusters wait, in seconds, if there is no queue. */
+/** The time limit for one cluster while other clusters wait, in seconds, if there is no queue. */
 const SHARE_SECONDS = 10;
 /** Without a queue, a tick starts no work on another cluster after this time, in milliseconds. */
 const LAST_START_MS = 50_000;
@@ -51,8 +48,8 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
 }
 
 /**
- * Works on each message of a batch separately. A failed message is not sent again, because the next tick is a minute
- * away.
+ * Processes each message of a batch separately. Does not retry a failed message, because the next tick follows within a
+ * minute.
  */
 export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
   for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
@@ -61,7 +58,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order. If a tick does not reach a cluster, a later tick probably reaches it. */
+/** Works on clusters in a random order, so that each tick can reach other clusters. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -86,10 +83,7 @@ function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return items.flatMap(() => rest.splice(Math.floor(random() * rest.length), 1));
 }
 
-/**
- * Works on one cluster's tick, with its own deadlines and errors. Never throws. `seconds`: the limit for the whole
- * tick.
- */
+/** Processes the tick of one cluster. Never throws. `seconds` is the limit for the whole tick. */
 async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings, seconds?: number) {
   const target = await targetNamed(name, surroundings, seconds);
   if (target === undefined || !(await isAnswering(target))) return;
@@ -100,21 +94,17 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   const stayed = async () => {
     if (isUnderWay && seconds === undefined) await stay(target, scheduledTime + TICK_MS, surroundings);
   };
-  // Evacuations come first. The descheduling runs even if the evacuations fail.
+  // The descheduling runs even if the evacuations fail.
   const attempt = (work: (of: Target) => Promise<void>) =>
     work(target).catch((error: unknown) => target.logFailure(MESSAGES.scheduledTick, error));
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
-  // Hands over the descheduling cycle if possible, because the cycle may last longer than the minute until the next
-  // tick.
+  // Hands over the descheduling cycle if possible, because the cycle may take longer than a minute.
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
-/**
- * Milliseconds until the next reconcile of a draining node. Without a relay, no event reports that a VM has left and
- * another VM may follow.
- */
+/** Milliseconds until the next reconcile of a draining node. */
 const STAY_MS = 5000;
 
 async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {
@@ -125,16 +115,13 @@ async function stay(target: Target, until: number, surroundings: Surroundings): 
   if (isUnderWay) await stay(target, until, surroundings);
 }
 
-/**
- * Returns whether this tick is a full scan. Every tenth tick of a cluster is a full scan, and the cluster's name
- * determines the minute.
- */
+/** Returns whether this tick is a full scan. Every tenth tick of a cluster is a full scan. */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
 }
 
-/** Finds the target of a tick. Returns undefined if its entry is invalid or deleted, which the log reports. */
+/** Finds the target of a tick. If the entry is invalid or deleted, logs the problem and returns undefined. */
 async function targetNamed(name: string, surroundings: Surroundings, seconds?: number): Promise<Target | undefined> {
   const { log, now } = surroundings.platform;
   const shareEnds = seconds === undefined ? undefined : new Date(now().getTime() + seconds * 1000);
@@ -155,7 +142,7 @@ async function isAnswering(target: Target): Promise<boolean> {
     const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));
     if (silence !== undefined) throw silence;
   } catch (error) {
-    // A refused read proves that the API server answers. A later request reports the refusal.
+    // A refused read proves that the API server answers.
     if (error instanceof ClusterError && !isSilence(error)) return true;
     target.logFailure(MESSAGES.scheduledTick, error);
     return false;

@@ -13,18 +13,15 @@ import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The memory of this process: caches that the platform may empty at any time. */
+/** The memory of this process. The platform may empty these caches at any time. */
 export interface IsolateState {
-  /** Caches the parsed form of `CLUSTERS` by its text, because every request needs the parsed form. */
+  /** Caches the parsed form of `CLUSTERS`, keyed by its text. */
   readonly clusters: Map<string | undefined, Clusters>;
   readonly settings: SettingsCache;
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
   readonly budget: MemoryBudget;
-  /**
-   * The numbers of reviews, for the metrics of a long-lived process. A Worker's processes are short-lived, so a Worker
-   * only logs its reviews.
-   */
+  /** The numbers of reviews, for the metrics. */
   readonly reviews: ReviewCounts;
 }
 
@@ -45,8 +42,8 @@ export interface Target {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Creates a client whose requests fail after `seconds`, or when the cluster's share of a tick is over. `held`: a
-   * reservation of memory to which the client adds its reads.
+   * Creates a client whose requests fail after `seconds`, or when the tick's time for this cluster is over. `held` is a
+   * reservation of memory for the client's reads.
    */
   connect(seconds: number, held?: Held): Client;
   /** Returns a client whose reads may be slightly old. Undefined if the process watches nothing. */
@@ -56,11 +53,11 @@ export interface Target {
    * nothing.
    */
   readonly watched: ((cluster: Client) => Reads) | undefined;
-  /** Returns `seconds`, or the rest of the cluster's share of a tick if the rest is shorter. */
+  /** Returns `seconds`, or the remaining time of the tick for this cluster if that time is shorter. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
-  /** Logs a failure or a defect instead of throwing, so that the work on other clusters continues. */
+  /** Logs a failure or a defect instead of throwing. */
   logFailure(doing: string, error: unknown): void;
 }
 
@@ -69,24 +66,18 @@ export interface Surroundings {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Returns whether a tick may spend the rest of its minute reconciling a draining node again and again. Absent: the tick
+   * Returns whether a tick may reconcile a draining node repeatedly until its minute is over. If absent, the tick
    * reconciles the node once.
    */
   readonly stays?: () => boolean;
-  /** Takes over a descheduling cycle that lasts longer than the tick. Absent: the tick waits for the cycle. */
+  /** Continues a descheduling cycle after the tick. If absent, the tick waits for the cycle. */
   readonly leave?: (cycle: Promise<void>) => void;
 }
 
-/**
- * The address for requests through a VPC binding. The host only sets the Host header and the SNI: every API server's
- * certificate has this name.
- */
+/** The address for requests through a VPC binding. The certificate of every API server contains this host name. */
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
-/**
- * Returns the target for a cluster. `shareEnds`: when the cluster's share of a tick ends. Without `shareEnds`, only
- * single requests have a time limit.
- */
+/** Returns the target for a cluster. `shareEnds` is the time when the tick must stop its work on this cluster. */
 export function targetOf(
   name: string,
   entry: ClusterEntry,
@@ -133,13 +124,13 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
-  // Removes older values of `CLUSTERS`. Inside a cluster, the value contains a token that changes.
+  // Removes older values of `CLUSTERS`.
   if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;
 }
 
-/** Finds a cluster's entry: in `CLUSTERS` first, then in the registry, even if `CLUSTERS` is not valid JSON. */
+/** Finds a cluster's entry in `CLUSTERS` or in the registry. */
 export async function findEntry(name: string, surroundings: Surroundings): Promise<ClusterEntry> {
   const { env, platform, state } = surroundings;
   const clusters = clustersOf(surroundings);

@@ -1,6 +1,6 @@
-/** Works on many items, a limited number of them at a time. */
+/** Processes many items, with a limited number of items in parallel. */
 
-/** Returns the results in the order of the items. The first failure ends the work. */
+/** Returns the results in the order of the items. Stops at the first failure. */
 export async function inParallel<T, R>(
   items: readonly T[],
   concurrency: number,

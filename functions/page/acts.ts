@@ -78,7 +78,7 @@ function evacuate(key: NamespacedName, isExternal: boolean): Act {
   };
 }
 
-/** Lists the ways to drain a node that has no NodeEvacuation. `pinned`: the node has VMs that cannot move. */
+/** Lists the ways to drain a node that has no NodeEvacuation. If `pinned` is set, the node has VMs that cannot move. */
 export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const drain: Act = {
     name: "Drain this node",

@@ -1,4 +1,4 @@
-/** The page of a cluster: its nodes, with draining nodes first; VMs that leave or have left; problems of Lifeboat in the cluster. */
+/** The page of a cluster: its nodes, the VMs that leave or have left, and the problems of Lifeboat. */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
 import type { ConfigurationObserved, Condition as Known } from "../../shared/kube/facts.ts";
@@ -103,8 +103,8 @@ function blockedAmong(stuck: number, all: number): string {
 type Condition = ConfigurationObserved["conditions"][number];
 
 /**
- * A problem of Lifeboat itself in a cluster. `bad`: Lifeboat does not work. `warn`: Lifeboat will stop working, or its
- * state is not known.
+ * A problem of Lifeboat in a cluster. `bad` means that Lifeboat does not work. `warn` means that Lifeboat will stop
+ * working, or that its state is unknown.
  */
 export interface Problem {
   readonly mood: "bad" | "warn";

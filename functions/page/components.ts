@@ -4,7 +4,7 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { plain } from "../../shared/kube/plain.ts";
 import { durationText } from "../../shared/settings/time.ts";
 
-/** Escaped HTML. Only the `html` template, which escapes text, inserts text from a cluster or a visitor. */
+/** Escaped HTML. The `html` template escapes all inserted text. */
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;
@@ -19,10 +19,7 @@ export function visible(text: string): string {
   return plain(text);
 }
 
-/**
- * Makes a sentence, which ends with a full stop. A first word such as `spec.progress` or `node-1` stays as it is; any
- * other first word gets a capital letter.
- */
+/** Makes a sentence, which ends with a full stop. Capitalizes the first word, unless it is a name such as `node-1`. */
 export function sentence(words: string): string {
   if (words === "") return "";
   const [first = "", ...rest] = words.split(/(?<=^.)/su);
@@ -30,15 +27,11 @@ export function sentence(words: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-/**
- * Joins the parts of a page's path. Names are encoded: a cluster's name may hold characters that a URL treats
- * specially.
- */
 const join = (...parts: readonly string[]) =>
   `/${parts.map((one) => encodeURIComponent(one.toWellFormed())).join("/")}`;
 
 export const FLEET_PATH = "/";
-/** `to`: the page that opens after the sign-in. */
+/** Returns the path of the sign-in page. `to` is the page that opens after the sign-in. */
 export const signInPath = (to: string) => `/signin?to=${encodeURIComponent(to)}`;
 export const clusterPath = (cluster: string) => join("fleet", cluster);
 export const nodePath = (cluster: string, node: string) => join("fleet", cluster, "nodes", node);
@@ -86,7 +79,7 @@ export function crumbs(...steps: readonly Step[]): Html {
   </nav>`;
 }
 
-/** Counts with the right plural: "1 VM", "3 VMs"; with a verb: "1 VM moves", "3 VMs move". */
+/** Returns a count with the right plural, such as "3 VMs". With verbs, returns for example "3 VMs move". */
 export function counted(count: number, noun: string, [one, several]: readonly [string, string] = ["", ""]): string {
   const verb = count === 1 ? one : several;
   return `${count} ${noun}${count === 1 ? "" : "s"}${verb === "" ? "" : ` ${verb}`}`;
@@ -105,10 +98,7 @@ export function lasting(seconds: number): Html {
   return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
 }
 
-/**
- * How good a state is. `good`: done. `busy`: in progress without a person. `warn`: may become bad. `bad`: a person has
- * to act. `quiet`: neutral.
- */
+/** How good a state is: finished, in progress, at risk, in need of a person, or neutral. */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 export type Labelled = readonly [word: string, mood: Tone];
 
@@ -116,19 +106,18 @@ export function badge(word: string, mood: Tone): Html {
   return html`<span class="badge ${mood}">${word}</span>`;
 }
 
-/** Renders a notice. A screen reader reads a `bad` notice at once. */
 export function notice(mood: Tone, content: Html | string): Html {
   return html`<div class="notice ${mood}" role="${mood === "bad" ? "alert" : "status"}">${content}</div>`;
 }
 
 const quoted = (word: string) => `'${visible(word).replaceAll("'", String.raw`'\''`)}'`;
 
-/** Renders the words of a command line, quoted where the shell needs quotes. */
+/** Joins the words of a command line, and quotes them for the shell if necessary. */
 export function shellLine(...words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
 }
 
-/** Renders a command and a button that copies the command. The button is hidden until the script runs. */
+/** Renders a command and a button that copies the command. */
 export function commandLine(text: string): Html {
   return html`<span class="command"
     ><code>${text}</code><button type="button" aria-label="Copy: ${text}">Copy</button></span
@@ -152,7 +141,7 @@ export function section<T>(title: string, rows: readonly T[], content: (rows: re
   </section>`;
 }
 
-/** One row of a fact list. The list leaves out a row with an empty value. */
+/** A row of a fact list. The list leaves out a row with an empty value. */
 type Fact = readonly [term: string, value: Html | string];
 
 export function factList(facts: readonly Fact[]): Html | "" {
@@ -169,7 +158,7 @@ export function factList(facts: readonly Fact[]): Html | "" {
   </dl>`;
 }
 
-/** Renders a progress bar. `label` is for screen readers, if no text stands beside the bar. */
+/** Renders a progress bar. `label` is the text for screen readers. */
 export function progressBar(done: number, total: number, label: string): Html {
   return html`<progress value="${done}" max="${Math.max(1, total)}" aria-label="${visible(label)}"></progress>`;
 }
@@ -181,7 +170,7 @@ export interface Column<T> {
 
 interface Table<T> {
   readonly key: (row: T) => string;
-  /** The first column names the row. */
+  /** The first column contains the name of the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
   /** The maximum number of rows to show. Further rows are only counted. */

@@ -21,7 +21,7 @@ import {
 
 interface PhaseWords {
   readonly mood: Tone;
-  /** The meaning of the phase, as the end of a sentence that starts with "the VM". */
+  /** The meaning of the phase. Completes a sentence that starts with "the VM". */
   readonly means: string;
   /** Who can change the state, and how. Absent if no change is needed. */
   readonly remedy?: string;
@@ -45,16 +45,13 @@ export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   Gone:            { mood: "quiet", means: "has ended, or was deleted" },
 };
 
-/** Renders a phase as a badge. `count`: how many Evacuations are in the phase. */
+/** Renders a phase as a badge, optionally with the number of Evacuations in the phase. */
 export function phaseBadge(phase: Phase | undefined, count?: number): Html {
   if (phase === undefined) return badge("New", "busy");
   return badge(count === undefined ? phase : `${count} ${phase}`, PHASES[phase].mood);
 }
 
-/**
- * Says who can change the state of an Evacuation. The text depends on the reason if the phase is Blocked, otherwise on
- * the phase.
- */
+/** Says who can change the state of an Evacuation. If the phase is Blocked, the text depends on the reason. */
 export function whoCanChange({ status: { phase = "Pending", reason } }: EvacuationFacts): string | undefined {
   return phase === "Blocked" ? remedyOfBlocked(reason) : PHASES[phase].remedy;
 }
@@ -72,16 +69,13 @@ export const CAUSE_TEXTS: Readonly<Record<Cause, string>> = {
   NodeEvacuation: "the maintenance of its node",
 };
 
-/**
- * Phases that need attention, the most urgent first. In BackingOff, Lifeboat tries again; in the other phases, a person
- * has to act.
- */
+/** Phases that need attention, the most urgent first. */
 const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternalController", "BackingOff"];
 
 export interface Sorted {
   readonly needAttention: readonly EvacuationFacts[];
   readonly inProgress: readonly EvacuationFacts[];
-  /** Ended Evacuations, the last ended first. */
+  /** Ended Evacuations, the newest end first. */
   readonly ended: readonly EvacuationFacts[];
 }
 
@@ -123,7 +117,7 @@ interface Options {
   readonly now: Date;
   readonly caption?: Html | string;
   readonly most: number;
-  /** Whether all rows are about one VM. The table then has no VM column. */
+  /** If set, all rows are about one VM, and the table has no VM column. */
   readonly ofOneVm?: boolean;
 }
 

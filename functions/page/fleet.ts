@@ -25,23 +25,20 @@ import type { Shown } from "./layout.ts";
 import { MOST_CLUSTERS, type OpenClusters } from "./session.ts";
 
 interface Summary {
-  /** How many active evacuations are in each phase. An Evacuation that was never reconciled counts as Pending. */
+  /** The number of active Evacuations in each phase. An Evacuation without a phase is Pending. */
   readonly phases: ReadonlyMap<Phase, number>;
   readonly problems: readonly Problem[];
 }
 
 interface FleetEntry {
   readonly name: string;
-  /** The summary of the cluster, or the reason why it could not be read. */
+  /** The summary of the cluster, or the error that prevented the read. */
   readonly found: Summary | string;
 }
 
-/** Seconds after which the page shows a cluster as unreachable, so that one cluster does not delay the page. */
+/** Seconds after which the page shows a cluster as unreachable. */
 const CLUSTER_SECONDS = 3;
-/**
- * The number of clusters to read at a time. A Worker may have six open connections, and Lifeboat uses one connection
- * for each cluster.
- */
+/** The number of clusters to read in parallel. A Worker may have six open connections. */
 const AT_A_TIME = 6;
 const EVERY_SECONDS = 15;
 

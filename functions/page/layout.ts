@@ -17,9 +17,7 @@ export interface Asset {
   readonly content: string;
 }
 
-/**
- * Hashes a file with FNV-1a (32 bits), so that each version of the file has its own name. The hash gives no security.
- */
+/** Hashes a file with FNV-1a (32 bits). Each version of the file gets its own name. */
 function versionOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -34,9 +32,9 @@ export const ASSETS = {
 
 export interface Frame {
   readonly title: string;
-  /** The name of the signed-in user. Absent: nobody is signed in. */
+  /** The name of the signed-in user. Absent if nobody is signed in. */
   readonly visitor?: string;
-  /** The address from which the page refreshes itself. Absent on a page that does not change. */
+  /** The address from which the page refreshes itself. Absent if the page does not change. */
   readonly path?: string;
   /** Seconds between two refreshes. */
   readonly every?: number;
@@ -88,10 +86,7 @@ function signOut(visitor: string): Html {
   </form>`;
 }
 
-/**
- * Answers with an error page. A visitor who is not signed in gets the sign-in page, which leads back to the requested
- * page.
- */
+/** Answers with an error page. A visitor who is not signed in gets the sign-in page. */
 export async function answerError(c: PageContext, error: unknown, platform: Platform): Promise<Response> {
   const rendered = renderRejection(rejectionOf(error, platform.log));
   const { code, body } = rendered;

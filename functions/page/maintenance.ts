@@ -92,10 +92,7 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
   return left > 0 ? html`empty in about ${lasting(left)}` : "";
 }
 
-/**
- * Returns a text about the present state. A paused or cancelled spec takes precedence over the status, which may be a
- * minute old.
- */
+/** Returns a text about the present state. A paused or cancelled spec takes precedence over the status. */
 function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { spec, status } = ne;
   const { startTime, message = "Lifeboat has not processed the object yet" } = status;
@@ -112,19 +109,15 @@ function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html |
 }
 
 /**
- * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. Lifeboat pauses a started
- * NodeEvacuation only after an uncordon. Returns false for a part of a RollingMaintenance, because the page may not
- * know whether the RollingMaintenance is paused.
+ * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. Returns false for a part of a
+ * RollingMaintenance.
  */
 function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | undefined): boolean {
   if (owner !== undefined || status.phase !== "Paused") return false;
   return status.startTime === undefined || node?.unschedulable === true;
 }
 
-/**
- * Returns the active NodeEvacuation of a node. If none is active, returns the last NodeEvacuation, unless it ended long
- * ago.
- */
+/** Returns the active NodeEvacuation of a node, or the last NodeEvacuation unless it ended long ago. */
 export function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
   const own = all.filter(({ spec }) => spec.nodeName === node).toSorted((a, b) => b.createdAt - a.createdAt);
   const active = own.filter((ne) => !hasEnded(ne));

@@ -33,7 +33,6 @@ function stateBadge({ subject: { evacuation, vmi }, row }: VmProgress): Html {
   return vmi?.evacuationNodeName === undefined ? badge("Running", "good") : badge("Waiting", "quiet");
 }
 
-/** Returns the message for a VM. A lack of room on the other nodes takes precedence over the last failed attempt. */
 function messageOf({ subject, row }: VmProgress): Html | "" {
   const { verdict, evacuation } = subject;
   if (row.mood === "moving" || isInQueue(row)) return isolated(row.words);
@@ -57,7 +56,7 @@ function reasonOf({ message, remedy, room }: PodVerdict): Html | "" {
   return room?.fits === false ? withRemedy(room.message ?? "", REMEDY.NoRoom) : withRemedy(message, remedy);
 }
 
-/** Renders the pods of a node that are not VMs' pods. */
+/** Renders the pods of a node that do not run VMs. */
 export function podTable(pods: readonly Subject[]): Html {
   const columns: readonly Column<Subject>[] = [
     { head: "Pod", cell: ({ verdict: { namespace, name } }) => visible(`${namespace}/${name}`) },

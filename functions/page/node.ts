@@ -47,17 +47,17 @@ import type { Visit } from "./session.ts";
 const READ_SECONDS = 25;
 const EVERY_SECONDS = 5;
 const MOST_GONE = 50;
-/** The flags of `kubectl drain` for the forecast: the defaults of `lifeboat explain node`. */
+/** The default flags of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** A verdict on the drain of a node, and the time of the verdict. The verdict does not keep the pods that were read. */
+/** A verdict on the drain of a node, and the time of the verdict. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;
   readonly at: Date;
 }
 
-/** The verdicts on a few nodes, kept for 30 s, because a verdict needs the pods of every node. */
+/** The verdicts on recently shown nodes, kept for 30 s. */
 export type RecentPreflights = Map<string, Judged>;
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
@@ -87,7 +87,7 @@ async function readNode(name: string, target: Target, recent: RecentPreflights):
   return { ...judged, node: facts.node, progress: nodeProgress(facts, subjects) };
 }
 
-/** Reads only this node and its pods again: the progress of its VMs does not depend on other nodes. */
+/** Reads this node and its pods again. The progress of its VMs does not depend on other nodes. */
 async function observeAgain(before: Judged["node"], observer: Observer): Promise<PreflightFacts | undefined> {
   const { name } = before;
   const [node, here] = await Promise.all([

@@ -18,16 +18,16 @@ import { badge, type Column, counted, type Html, type Labelled, nodeLink, progre
 
 const MOST_NODES = 300;
 
-/** The numbers of VMs in recently read clusters: all VMs of each node, and the VMs that would block a drain. */
+/** The numbers of VMs on each node, for recently read clusters. */
 export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
 interface VmsByNode {
   readonly of: ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
-  /** How many VMIs of the cluster cannot be parsed. */
+  /** The number of VMIs that cannot be parsed. */
   readonly odd: number;
 }
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
-/** The time limit for counting: a cluster may have thousands of VMs. After the limit the page shows no numbers. */
+/** The time limit for counting the VMs of a cluster. After the limit, the page shows no numbers. */
 const COUNT_MS = 4000;
 
 interface Counting {
@@ -62,7 +62,7 @@ export async function countVms(target: Target, { client, settings, recent }: Cou
   return byNode;
 }
 
-/** Returns whether the VM stays until its owner or its external controller acts. */
+/** Returns whether the VM can leave only if its owner or its external controller acts. */
 function staysFor(vmi: VmiFacts, settings: Settings): boolean {
   return isHeldFast(vmi, settings) || strategyOf(vmi, settings) === "External";
 }
@@ -88,13 +88,16 @@ export interface NodeLine {
   readonly conditions: readonly Labelled[];
   readonly departures: Departures;
   /**
-   * The number of VMs that are still on the node. On a schedulable node, counts only VMs that an active Evacuation
-   * moves.
+   * The number of VMs that are still on the node. If the node is schedulable, counts only VMs with an active
+   * Evacuation.
    */
   readonly left: number;
   /** VMs that the drain in progress cannot move. */
   readonly blocked: number;
-  /** All VMs of the node, and how many of them would block a drain. Absent: Lifeboat could not count the VMs. */
+  /**
+   * The number of VMs on the node, and how many of them would block a drain. Undefined if Lifeboat could not count the
+   * VMs.
+   */
   readonly onIt: { readonly vms: number; readonly held: number } | undefined;
 }
 
@@ -109,7 +112,8 @@ interface Around {
 const STATES: readonly NodeState[] = ["Draining", "Cordoned", "Drained", "InUse"];
 
 /**
- * Returns a line for each node. Draining nodes come first; within a state, nodes with the most blocked VMs come first.
+ * Returns a line for each node. Draining nodes come first. Nodes of the same state are sorted by their number of
+ * blocked VMs.
  */
 export function nodeLines(
   nodes: readonly NodeFacts[],

@@ -34,15 +34,13 @@ const CONTENT_SECURITY_POLICY = {
 
 const HEADERS = {
   contentSecurityPolicy: CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers would send `Origin: null` even with Lifeboat's own forms.
+  // With `no-referrer`, browsers would send `Origin: null` with Lifeboat's own forms.
   referrerPolicy: "same-origin",
   strictTransportSecurity: "max-age=31536000",
   xFrameOptions: "DENY",
 };
 
-/**
- * The maximum size of a form. A ServiceAccount's token has about 1 KB, and an OIDC token with many groups has a few KB.
- */
+/** The maximum size of a form. A token is at most a few KB long. */
 const LARGEST_FORM_BYTES = 16 * 1024;
 
 export function createPages(platform: Platform, state: IsolateState): HonoBase<{ Bindings: Env }> {
@@ -91,19 +89,13 @@ async function show(c: PageContext, shown: Shown, visitor: string): Promise<Resp
   return c.html(await layout({ ...shown, visitor, path: c.req.path }));
 }
 
-/**
- * Forbids caching: a cluster's answer is for this visitor only and soon outdated. Styles and scripts may be cached,
- * because their names contain a hash.
- */
+/** Forbids caching, because an answer is for one visitor only. */
 async function neverStored(c: PageContext, next: () => Promise<void>): Promise<void> {
   await next();
   if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
 }
 
-/**
- * Rejects a form that another site sends, because the form could sign a visitor in as somebody else. Every browser that
- * keeps `__Host-` cookies sends Origin or Sec-Fetch-Site with a POST, and no page can set these headers.
- */
+/** Rejects a form that another site sends. Such a form could sign a visitor in as somebody else. */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {
     const origin = c.req.header("origin");

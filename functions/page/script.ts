@@ -1,6 +1,6 @@
 /**
- * The scripts of pages: they refresh the page, show its age and copy commands. Everything else works without scripts. A
- * refresh replaces only the changed parts: focus, selection, scroll position and unfolded parts are kept.
+ * The scripts of pages: they refresh the page, show its age and copy commands. A refresh replaces only the changed
+ * parts of the page.
  */
 export const SCRIPT = `"use strict";
 document.documentElement.classList.add("script");
@@ -48,7 +48,7 @@ const follow = (line) => {
     const answer = await fetch(line.dataset.path, { redirect: "manual", headers: { accept: "text/html" } }).catch(() => undefined);
     isSilent = answer === undefined || answer.status >= 500;
     if (isSilent) return tell();
-    // If the visitor has to sign in again, or the page no longer exists, the reload shows the right page.
+    // After an error, the reload shows the sign-in page or the error page.
     if (!answer.ok) return location.reload();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     morphChildren(main, page.getElementById("main"));

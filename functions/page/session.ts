@@ -1,6 +1,6 @@
 /**
- * The session: one cookie holds a grant for each cluster that a visitor has signed in to. Lifeboat signs a grant with
- * the cluster's two tokens, so a replaced token ends the cluster's sessions.
+ * The session: one cookie contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a grant
+ * with the cluster's tokens, so a replaced token ends the cluster's sessions.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -11,7 +11,7 @@ import type { Env } from "../env.ts";
 import { RejectionError } from "../errors.ts";
 import { findEntry, type Surroundings, type Target, targetOf } from "../target.ts";
 
-/** The prefix `__Host-` makes browsers send the cookie over TLS only, to this host only, and for every path. */
+/** The prefix `__Host-` makes browsers send the cookie only over TLS and only to this host. */
 export const COOKIE = "__Host-lifeboat";
 
 export interface Visitor {
@@ -21,13 +21,13 @@ export interface Visitor {
 
 export interface Grant extends Visitor {
   readonly cluster: string;
-  /** When the grant expires, in seconds since the epoch. */
+  /** The expiry of the grant, in seconds since the epoch. */
   readonly until: number;
 }
 
 const Fields = z.lazy(() => z.tuple([z.string(), z.string(), z.number()]));
 
-/** Signs a grant. Its form is `BASE64URL(json).BASE64URL(mac)`. */
+/** Signs a grant. Returns `BASE64URL(json).BASE64URL(mac)`. */
 export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<string> {
   const { cluster, name, until } = grant;
   const text = unpadded(bytes(JSON.stringify([cluster, name, until])).buffer);
@@ -51,7 +51,7 @@ export async function findGrant(
   return undefined;
 }
 
-/** Lists the clusters of a cookie without checking signatures, to choose which clusters to read. */
+/** Lists the clusters of a cookie without checking signatures. */
 export function clustersIn(cookie: string | undefined): readonly string[] {
   return grantsIn(cookie).flatMap((one) => parse(one)?.cluster ?? []);
 }
@@ -66,8 +66,8 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 }
 
 /**
- * Signs the whole cookie with the registry's key, if a registry exists. Without this signature, strangers could cause
- * reads of KV with invented cluster names.
+ * Signs the whole cookie with the registry's key, if a registry exists. Prevents reads of KV for invented cluster
+ * names.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
@@ -87,10 +87,7 @@ function registryKeys({ CLUSTER_REGISTRY, REGISTRY_KEY }: Env): readonly string[
   return isRead ? REGISTRY_KEY?.split(",").map((key) => key.trim()) : undefined;
 }
 
-/**
- * The maximum length of the cookie's value. Browsers silently drop a cookie with more than 4096 characters in name and
- * value.
- */
+/** The maximum length of the cookie's value. Browsers drop a cookie if its name and value exceed 4096 characters. */
 const LONGEST = 4096 - COOKIE.length;
 
 export function isTooLong(cookie: string): boolean {
@@ -105,7 +102,7 @@ function isOver({ until }: Grant, now: Date): boolean {
   return until * 1000 <= now.getTime();
 }
 
-/** Returns the grant in the text, signed or not. Returns undefined if the text is no grant. */
+/** Returns the grant in the text. Returns undefined if the text is no grant. Does not check the signature. */
 function parse(signed: string): Grant | undefined {
   try {
     const json = new TextDecoder().decode(decodeBase64Url(signed.split(".")[0] ?? ""));
@@ -116,14 +113,14 @@ function parse(signed: string): Grant | undefined {
   }
 }
 
-/** The purpose of a signature. A text that is signed for one purpose is invalid for the other. */
+/** The purpose of a signature. A signature for one purpose is invalid for the other. */
 type Purpose = "session" | "cookie";
 
 async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
   return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
 
-/** Returns whether any of the secrets has signed the text. `verify` compares in constant time. */
+/** Returns whether the text is signed with one of the secrets. */
 async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: readonly string[]): Promise<boolean> {
   const signature = decoded(mac);
   if (signature === undefined) return false;
@@ -133,7 +130,7 @@ async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: rea
   return (await Promise.all(tried)).includes(true);
 }
 
-/** Returns the signing secrets, one for each pair of tokens. During a rotation of tokens there are several pairs. */
+/** Returns a signing secret for each pair of tokens. During a token rotation, several pairs exist. */
 function secretsOf({ webhookToken, operatorToken = webhookToken }: ClusterEntry): readonly string[] {
   const others = [webhookToken].flat();
   return [operatorToken].flat().flatMap((one) => others.map((other) => `${one} ${other}`));
@@ -148,7 +145,7 @@ function bytes(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new TextEncoder().encode(text));
 }
 
-/** Encodes base64url without `=`, which a cookie would have to escape. */
+/** Encodes as base64url without `=`. */
 function unpadded(binary: ArrayBuffer): string {
   return encodeBase64Url(binary).replaceAll("=", "");
 }
@@ -169,12 +166,9 @@ export interface Visit {
   readonly visitor: Visitor;
 }
 
-/**
- * Checks that the visitor may see the cluster. Throws Unauthorized both for a missing and for a forbidden cluster, so
- * that a stranger learns no names.
- */
+/** Checks that the visitor may see the cluster. Throws Unauthorized if the cluster is forbidden or does not exist. */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
-  // Reads only an entry that the cookie names. Otherwise a stranger could cause a read of KV for any name.
+  // Reads only an entry that the cookie contains. A stranger could otherwise cause a read of KV for any name.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)
     : undefined;
@@ -183,12 +177,12 @@ export async function visitTo(cluster: string, cookie: string | undefined, surro
   return { target: targetOf(cluster, entry, surroundings), visitor };
 }
 
-/** The maximum number of clusters that the page shows. The page says that it leaves out the rest. */
+/** The maximum number of clusters that the page shows. */
 export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** How many clusters of the cookie are left out. */
+  /** The number of clusters of the cookie that are left out. */
   readonly more: number;
 }
 

@@ -16,24 +16,16 @@ import { layout } from "./layout.ts";
 import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
-/**
- * The audience of tokens for the page. The page rejects a token for the API server, and never forwards such a token.
- */
+/** The audience of tokens for the page. The page rejects a token with another audience. */
 const AUDIENCE = "lifeboat";
-/**
- * The length of a session, in seconds. Lifeboat asks the API server only when a session starts. A withdrawn permission
- * takes effect when the session ends.
- */
+/** The length of a session, in seconds. A withdrawn permission takes effect when the session ends. */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
-/**
- * The maximum number of token reviews in progress for a cluster. Without a limit, strangers could make Lifeboat send
- * any number of reviews to the API server.
- */
+/** The maximum number of token reviews in progress for a cluster, because strangers can cause such reviews. */
 const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
-/** The rights that a visitor needs, because the pages show objects of these kinds from every namespace. */
+/** The rights that a visitor needs to see the pages. */
 const MAY_VIEW: readonly Right[] = [
   list("lifeboat.dev", "evacuations"),
   list("lifeboat.dev", "nodeevacuations"),
@@ -44,14 +36,14 @@ const MAY_VIEW: readonly Right[] = [
 ];
 
 interface Asked {
-  /** The cluster that the visitor named, or an empty text. */
+  /** The name of the cluster that the visitor entered, or an empty string. */
   readonly cluster: string;
   /** The page to return to. */
   readonly to: string;
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
-  /** How many token reviews are in progress for each cluster. */
+  /** The number of token reviews in progress for each cluster. */
   const asking = new Map<string, number>();
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
@@ -105,7 +97,7 @@ interface Presented {
   readonly asking: Map<string, number>;
 }
 
-/** Asks the API server to review a token for the page: who its user is, and what the user may do. */
+/** Asks the API server who the token's user is, and what the user may do. */
 async function review({ token, cluster, asking }: Presented, surroundings: Surroundings): Promise<Reviewed> {
   const { platform } = surroundings;
   try {
@@ -145,9 +137,9 @@ async function onlyCluster(surroundings: Surroundings): Promise<string | undefin
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Returns the page to open after the sign-in. Replaces a path that could lead to another site by the fleet's page. */
+/** Returns the page to open after the sign-in. Returns the fleet's page for a path that could lead to another site. */
 function pageOf(to: string): string {
-  // A path is accepted only if it needs no normalising: `..`, `//` and backslashes could lead to another site.
+  // Rejects `..`, `//` and backslashes, which could lead to another site.
   return /^\/fleet\/(?!.*(?:\/\/|\.\.|\\))[\x21-\x7e]+$/.test(to) ? to : FLEET_PATH;
 }
 
@@ -160,7 +152,7 @@ function clusterIn(path: string): string | undefined {
   }
 }
 
-/** Failures of signing in. A failure contains neither the token, nor whether the cluster exists. */
+/** Failures of signing in. A failure reveals neither the token nor whether the cluster exists. */
 type Failure =
   | { readonly code: 400; readonly reason: "NoToken" | "NoCluster" | "CookieFull" }
   | { readonly code: 401; readonly reason: "Unknown" | "NotForPage" }

@@ -9,11 +9,9 @@ export interface Span {
 
 export interface Bar {
   readonly node: NodeRow;
-  /** The planned time of the drain. Undefined: the RollingMaintenance has no planned end. */
+  /** The planned time of the drain. Undefined if the RollingMaintenance has no planned end. */
   readonly planned: Span | undefined;
-  /**
-   * The actual time of the drain. The time ends now if the drain has not ended. Undefined: the drain has not started.
-   */
+  /** The actual time of the drain, until now if the drain has not ended. Undefined if the drain has not started. */
   readonly actual: Span | undefined;
 }
 
@@ -22,7 +20,7 @@ export interface TimeLine {
   readonly span: Span;
 }
 
-/** Plans the drains: each node gets an equal share of the time, and `maxUnavailable` nodes drain at once. */
+/** Plans the drains. Each node gets an equal part of the time, and `maxUnavailable` nodes drain in parallel. */
 export function timeLineOf({ spec, status, createdAt }: RollingMaintenanceFacts, now: Date): TimeLine {
   const began = timeOf(status.startTime) ?? timeOf(spec.schedule.notBefore) ?? createdAt;
   const end = timeOf(status.completionTime) ?? timeOf(status.estimatedCompletionTime) ?? timeOf(spec.schedule.notAfter);

@@ -42,7 +42,7 @@ const READ_SECONDS = 10;
 const EVERY_SECONDS = 5;
 
 interface VmView {
-  /** The running VM. Absent: the VM no longer runs. */
+  /** The running VM. Absent if the VM does not run. */
   readonly vmi?: VmiFacts;
   /** The pod in which the guest runs. */
   readonly pod?: PodFacts;
@@ -92,7 +92,7 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const { namespace, name } = key;
   const cluster = target.name;
   const now = target.platform.now();
-  // If several Evacuations are active, the oldest continues. The others soon end as its duplicates.
+  // If several Evacuations are active, the oldest continues.
   const current = evacuations.toSorted(oldestFirst).find(isActive);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
@@ -109,7 +109,6 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   return { title: `${namespace}/${name}`, every: EVERY_SECONDS, main };
 }
 
-/** Says the most important fact about the VM in a sentence or two. */
 function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date): Html | string {
   const { vmi, migration } = view;
   if (vmi === undefined) return "The VM does not run. This page shows its history.";

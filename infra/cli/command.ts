@@ -10,15 +10,15 @@ import { printable } from "./print.ts";
 /** The exit codes, for scripts. `lifeboat --help` documents them. */
 export const EXIT = {
   done: 0,
-  /** The command could not do its work: the cluster does not answer, or a permission is missing. */
+  /** The command could not do its work, for example because the cluster does not answer. */
   failed: 1,
   /** The command line is wrong. */
   usage: 2,
-  /** The answer is no: a drain would not end, or a check has failed. */
+  /** The answer is no: a drain would not finish, or a check has failed. */
   no: 3,
-  /** Some data could not be read: the answer may be no. */
+  /** Some data could not be read, so the answer is unknown. */
   unknown: 4,
-  /** Ctrl-C. */
+  /** The person pressed Ctrl-C. */
   interrupted: 130,
 } as const;
 
@@ -27,7 +27,6 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** One invocation of `lifeboat`. */
 export interface Call {
   readonly host: Host;
-  /** The line that the person typed. */
   readonly line: string;
   /** Connects to the cluster that the options name. */
   readonly connect: () => Connection;
@@ -69,8 +68,8 @@ const FORMS = ["table", "wide", "json", "yaml"] as const;
 export type Form = (typeof FORMS)[number];
 
 /**
- * Returns the option `-o` for the output format. `about`: the option's text in the help. `further`: formats that only
- * this command has.
+ * Returns the option `-o` for the output format. `about` is the option's help text, and `further` lists additional
+ * formats.
  */
 export function output<const T extends readonly string[] = []>(about?: string, further?: T) {
   const choices: readonly (Form | T[number])[] = [...FORMS, ...(further ?? [])];
@@ -79,9 +78,7 @@ export function output<const T extends readonly string[] = []>(about?: string, f
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
-/**
- * Parses a duration such as `30s`, `5m` or `1h`, and returns its seconds. A number without a unit counts as seconds.
- */
+/** Parses a duration such as `30s`, `5m` or `1h`, and returns its seconds. A number without a unit means seconds. */
 export function secondsOf(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})(s|m|h|)$/.exec(text) ?? [];
   const seconds = Number(count) * (UNITS[unit] ?? 0);
@@ -93,7 +90,7 @@ export function timeout(about: string, otherwise: string) {
   return new Option("--timeout <time>", about).argParser(secondsOf).default(secondsOf(otherwise), otherwise);
 }
 
-/** The prefixes that name a kind, as in kubectl: `node/worker-1`. */
+/** The prefixes for kinds, as in kubectl: `node/worker-1`. */
 export const KIND = {
   node: /^nodes?\//i,
   pod: /^pods?\//i,
@@ -109,7 +106,7 @@ export function nameMatching(what: string, kind: RegExp): (text: string) => stri
   };
 }
 
-/** Returns a parser for an argument that may be given several times. Repeated names count once. */
+/** Returns a parser for an argument that may be given several times. Drops duplicate names. */
 export function namesOf(what: string, kind: RegExp): (text: string, before: readonly string[]) => readonly string[] {
   const name = nameMatching(what, kind);
   return (text, before) => [...new Set([...before, name(text)])];

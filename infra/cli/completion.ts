@@ -14,7 +14,7 @@ const adapter: Adapter = { model: tab };
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const NAME = "lifeboat";
 
-/** Adds the commands `completion` and `complete`. A shell calls `complete` at each TAB, with the words so far. */
+/** Adds the commands `completion` and `complete`. A shell calls `complete` when the person presses TAB. */
 export const completion: Add = (program, { connect, ends, everything }) => {
   program
     .command("completion")
@@ -46,7 +46,7 @@ fish: lifeboat completion fish > ~/.config/fish/completions/lifeboat.fish`,
           if (parts !== undefined)
             parts.handler = (complete) => PARTS.forEach(({ name, about }) => complete(name, about));
         }
-        // Reads --kubeconfig, --context and --namespace, and ignores the rest.
+        // Reads --kubeconfig, --context and --namespace, and ignores other options.
         const { operands } = program.parseOptions([...words]);
         program.setOptionValue("requestTimeout", READ_SECONDS);
         const names = await namesFor(operands, completing.commands, connect);
@@ -69,10 +69,7 @@ function shorten(command: CommandUnknownOpts): void {
   }
 }
 
-/**
- * The time limit for reading names from the cluster. The limit is short, because the shell blocks until the names
- * arrive.
- */
+/** The time limit for reading names from the cluster, in seconds. The shell is blocked until the names arrive. */
 const READ_SECONDS = 2;
 
 type Commands = ReadonlyMap<string, { readonly arguments: ReadonlyMap<string, unknown> }>;
@@ -111,5 +108,5 @@ const vmsAndMaintenance: List = async (connection) => [
   ...(await vms(connection)).map((name) => `vm/${name}`),
 ];
 
-/** The lists of names, by the name of a command's first argument. */
+/** The lists of names, keyed by a command's first argument. */
 const LISTS: Readonly<Record<string, List>> = { node: nodes, nodes, vm: vms, maintenance, what: vmsAndMaintenance };

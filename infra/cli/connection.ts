@@ -40,16 +40,16 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   return {
     context,
     server,
-    /** The namespace of `-n`, otherwise the namespace of the context, otherwise `default`. */
+    /** Uses `-n`, or the namespace of the context, or `default`. */
     namespace: options.namespace ?? config.getContextObject(context)?.namespace ?? "default",
     cluster,
     send: () => sender(endpoint, signal()),
     settings: async () => (await cache.load(context, cluster(), host.now())).settings,
-    /** The API server's messages about refused requests, by method and path. */
+    /** The API server's messages about refused requests, keyed by method and path. */
     refusals: heard.refusals,
-    /** The API server's warnings, by method and path. */
+    /** The API server's warnings, keyed by method and path. */
     warnings: heard.warnings,
-    /** Why the last connection broke. */
+    /** The reason why the last connection broke. */
     trouble: heard.trouble,
   };
 }
@@ -61,8 +61,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     else config.loadFromFile(kubeconfig);
   } catch (cause) {
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
-    // Shows only the first line of the parser's error. Later lines quote the text around the mistake, which may be a
-    // token.
+    // Shows only the first line of the parser's error, because later lines may quote a token.
     const [what = ""] = messageOf(cause).split("\n");
     throw new Failed(MESSAGES.kubeconfigUnread(file, printable(what)), { cause });
   }
@@ -73,7 +72,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
   return config;
 }
 
-/** The name of the context that client-node invents if it finds no kubeconfig. */
+/** client-node uses this context name if it finds no kubeconfig. */
 const MADE_UP = "loaded-context";
 
 function noCluster(context: string | undefined): string {
@@ -85,7 +84,6 @@ const Status = z.object({ message: z.string() });
 
 /**
  * Returns a `fetch` that removes terminal control characters from every answer and records the messages of refusals.
- * shared/kube drops these messages, because callers of the Worker must not see them.
  */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();
@@ -119,9 +117,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/**
- * Returns the message of the innermost cause. The cause of `fetch failed`, for example, says why the connection failed.
- */
+/** Returns the message of the innermost cause. */
 function rootOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : messageOf(error);
 }

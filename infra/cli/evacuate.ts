@@ -25,7 +25,7 @@ import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
-/** Adds a command about one VM. The command accepts the VM's name in kubectl's forms: `web` or `vm/web`. */
+/** Adds a command about one VM. The name may be `web` or `vm/web`, as in kubectl. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   const command = program
     .command(name)
@@ -100,7 +100,7 @@ async function startedOf(
   }
 }
 
-/** Reads the VMI before the command asks the person, because the name may be misspelt. */
+/** Reads the VMI before the command asks the person. */
 async function runningVm(key: NamespacedName, connection: Connection) {
   const vmi = await connection.cluster().get("virtualmachineinstances", key);
   if (vmi === undefined || isFinal(vmi)) throw await notRunning(key, connection);
@@ -111,7 +111,7 @@ async function notRunning(key: NamespacedName, connection: Connection): Promise<
   return new Failed(MESSAGES.notRunning(key, await orVm(key, connection)));
 }
 
-/** Names the newest Evacuation and its phase, which may explain why the command has nothing to do. */
+/** Describes the newest Evacuation and its phase. */
 export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
   const evacuations = await readEvacuationsOf(key, connection.cluster());
   const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
@@ -122,9 +122,7 @@ function isTried({ phase }: EvacuationStatus): boolean {
   return phase === "Moved" || (phase !== undefined && phase !== "BackingOff" && !isEnd(phase));
 }
 
-/**
- * Returns the namespace and the name of the VM. The word may name the VM or its VMI, because both have the same name.
- */
+/** Returns the namespace and the name of the VM. Removes a prefix such as `vm/`. */
 export function vmNamed(word: string, { namespace }: Connection): NamespacedName {
   return { namespace, name: word.replace(KIND.vm, "") };
 }
@@ -135,7 +133,7 @@ async function askingOf(connection: Connection, host: Host): Promise<Requester> 
   return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
 }
 
-/** Asks the API server for the caller's name, which the Evacuation stores as the requester. */
+/** Asks the API server for the caller's name. */
 async function whoAmI(connection: Connection): Promise<string> {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -171,15 +169,12 @@ export async function followVm(
   return EXIT.interrupted;
 }
 
-/**
- * Returns whether the Evacuation is over. A withdrawn Evacuation is over only after Lifeboat has removed the mark and
- * the migration of the VM.
- */
+/** Returns whether the Evacuation is over. A withdrawn Evacuation is over only after Lifeboat has cleaned up the VM. */
 function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }
 
-/** Returns whether Lifeboat has reacted to the request. For a withdrawn Evacuation, only its end shows a reaction. */
+/** Returns whether Lifeboat has reacted to the request. */
 function isTakenUp({ spec, status }: EvacuationFacts): boolean {
   return status.phase !== undefined && spec.intent === "Evacuate";
 }

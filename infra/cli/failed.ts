@@ -1,4 +1,4 @@
-/** Why a command cannot do its work, and what the person can do. */
+/** Describes why a command cannot do its work, and what the person can do. */
 import { ClusterError, describeFailure, type Failure } from "../../shared/kube/failures.ts";
 import type { Connection } from "./connection.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
@@ -49,7 +49,7 @@ function ofRefusal(code: number, request: string, said: string | undefined): str
   }
 }
 
-/** Describes a kind that the API server does not serve. A list of a served kind never gives 404. */
+/** Describes a kind that the API server does not serve. */
 function ofMissing(request: string): string {
   if (request.includes("kubevirt.io/")) return MESSAGES.noKubeVirt(request);
   return request.includes("lifeboat.dev/") ? MESSAGES.noLifeboat(request) : MESSAGES.notServed(request);

@@ -19,7 +19,7 @@ export interface Host {
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
-  /** Returns the person's answer, or undefined without a terminal. */
+  /** Returns the person's answer, or undefined if there is no terminal. */
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 
@@ -28,7 +28,7 @@ export function processHost(): Host {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   process.once("SIGTERM", () => interrupt.abort());
-  // A reader that closes the pipe early, such as `head`, is no error.
+  // A reader such as `head` may close the pipe early.
   process.stdout.on("error", () => process.exit(0));
   return {
     stdout: process.stdout,

@@ -1,4 +1,4 @@
-/** `lifeboat pause`, `resume` and `cancel` of nodes: changes active maintenance. */
+/** `lifeboat pause`, `resume` and `cancel` for nodes. */
 import { hasEnded } from "../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded } from "../../shared/kube/rolling-maintenance.ts";
 import { type Change, changeNodeEvacuation, changeRolling, type Changed } from "../../shared/maintenance/api.ts";
@@ -45,10 +45,7 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
     );
 }
 
-/**
- * Throws if a NodeEvacuation belongs to a paused RollingMaintenance, because the pause covers all nodes of the
- * RollingMaintenance.
- */
+/** Throws if a NodeEvacuation belongs to a paused RollingMaintenance. */
 async function checkPartsOf({ nodeEvacuations, rolling }: Targets, connection: Connection): Promise<void> {
   const paused = (await allTargets(connection)).rolling.filter(({ spec }) => spec.progress === "Paused");
   for (const { name, owner } of nodeEvacuations) {
@@ -87,12 +84,12 @@ function saidBy({ refusals }: Connection): string {
 }
 
 const POLL_MS = 1000;
-/** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads changes once a minute. */
+/** The time, in seconds, in which Lifeboat should react. Without a relay, Lifeboat reads changes once a minute. */
 const SEEN_SECONDS = 90;
-/** The time before the command prints that it waits, in seconds. With a relay, Lifeboat reacts within moments. */
+/** The time, in seconds, after which the command prints that it waits. */
 export const SILENT_SECONDS = 3;
 
-/** Cancels maintenance and waits until the nodes are uncordoned. VMs that have not moved stay. */
+/** Cancels maintenance and waits until the nodes are uncordoned. Does not move VMs back. */
 export async function cancelMaintenance(targets: Targets, { connection, host }: With): Promise<ExitCode> {
   await changeAll(targets, "cancel", connection);
   const began = host.now().getTime();

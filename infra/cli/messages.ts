@@ -1,5 +1,6 @@
 /**
- * All messages of the commands: what happened, why, and what to do. The help texts are in the files of the commands.
+ * All messages of the commands. Each message says what happened, why, and what to do. The help texts are in the files
+ * of the commands.
  */
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 

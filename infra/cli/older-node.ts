@@ -22,7 +22,6 @@ function withResolvers<T>() {
   return { promise, resolve: settle?.[0], reject: settle?.[1] };
 }
 
-/** Adds functions that the platform lacks. */
 function add(to: object, added: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(added)) if (!(name in to)) Object.assign(to, { [name]: value });
 }

@@ -1,5 +1,6 @@
 /**
- * The verdict of `explain` and `drain` on nodes: selects the nodes, forecasts a drain of each, and prints the result.
+ * The predictions of `explain` and `drain` for nodes: selects the nodes, predicts a drain of each node, and prints the
+ * results.
  */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
@@ -20,7 +21,7 @@ export const EMPTY_DIR = ["--delete-emptydir-data", "pods with an emptyDir leave
 
 export const SELECTOR = ["-l, --selector <labels>", "all nodes with these labels: pool=x,zone=y"] as const;
 
-/** Returns the named nodes, or the nodes with the given labels, or all nodes. */
+/** Returns the named nodes, or the nodes with the given labels. Returns all nodes if neither is given. */
 export async function nodesOf(
   named: readonly string[],
   selector: string | undefined,
@@ -94,14 +95,14 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
 }
 
 /**
- * Returns whether the report has a line for the pod. VMs always have a line. Other pods have a line only if something
- * unexpected happens to them.
+ * Returns whether the report has a line for the pod. Pods that do not run VMs have a line only if something unexpected
+ * happens to them.
  */
 function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
 }
 
-/** Describes why a pod cannot leave, with the remedy. */
+/** Describes why a pod cannot leave the node, with the remedy. */
 export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;

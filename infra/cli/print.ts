@@ -1,4 +1,4 @@
-/** Prints tables as kubectl does, JSON, YAML and names. Colours are used only on a terminal. */
+/** Prints tables as kubectl does, and JSON, YAML and names. Uses colours only on a terminal. */
 import { dump } from "js-yaml";
 import { plain as harmless } from "../../shared/kube/plain.ts";
 import type { Form } from "./command.ts";
@@ -21,10 +21,7 @@ export function printData(data: unknown, form: DataForm, { stdout }: Host): void
   stdout.write(form === "json" ? `${JSON.stringify(data, null, 2)}\n` : dump(data, { noRefs: true, lineWidth: -1 }));
 }
 
-/**
- * Prints a table with three spaces between columns, as kubectl does. Each row is one line, even if a text from the
- * cluster has several lines.
- */
+/** Prints a table with three spaces between columns, as kubectl does. Removes line breaks from cells. */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[], stream: Stream): void {
   const cells = rows.map((row) => row.map(printable));
   for (const line of aligned([header, ...cells], { gap: "   " })) stream.write(`${line}\n`);
@@ -42,14 +39,12 @@ export function paintFor(stream: Stream, { env }: Pick<Host, "env">): Paint {
 
 const UNSEEN = "\u{FFFD}";
 
-/** Replaces control characters and line breaks in text from a cluster, because a terminal would execute them. */
+/** Replaces control characters and line breaks, because a terminal would interpret them. */
 export function printable(text: string): string {
   return harmless(text, UNSEEN);
 }
 
-/**
- * Replaces escaped and plain control characters in the strings of a JSON document. Keeps the document's line breaks.
- */
+/** Replaces control characters in the strings of a JSON document. Keeps the document's own line breaks. */
 export function withoutControls(json: string): string {
   const escapes = /\\(?:u([0-9a-f]{4})|.)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gisu;
   return json.replaceAll(escapes, (found, code?: string) => {
@@ -60,10 +55,7 @@ export function withoutControls(json: string): string {
   });
 }
 
-/**
- * Removes the paths of URLs from the API server's message. If a webhook call fails, the message contains the webhook's
- * URL with the token.
- */
+/** Removes the paths of URLs from the API server's message, because a webhook's URL may contain a token. */
 export function quoted(text: string): string {
   return printable(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
 }

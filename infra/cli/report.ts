@@ -1,4 +1,4 @@
-/** `lifeboat report`: the outcome for each node and each VM of a maintenance, for the change ticket. */
+/** `lifeboat report`: the outcome of a maintenance for each node and each VM, for the change ticket. */
 import {
   NODE_EVACUATION_BOUNDS,
   type NodeEvacuationFacts,
@@ -61,7 +61,7 @@ interface NodeReport {
   readonly message: string;
   readonly startTime?: string | undefined;
   readonly completionTime?: string | undefined;
-  /** Counts of all VMs, including VMs that the status has no room to list. */
+  /** The counts of all VMs, including VMs that the status does not list. */
   readonly counts?: VmCounts | undefined;
   readonly virtualMachines: readonly VmOutcome[];
 }
@@ -84,7 +84,7 @@ function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
 function isGood({ nodes }: Report): boolean {
-  // A RollingMaintenance that has not started has no nodes in its status yet.
+  // A RollingMaintenance has no nodes in its status until it starts.
   return (
     nodes.length > 0 &&
     nodes.every((one) => {
@@ -108,7 +108,7 @@ function nodeRow(one: NodeReport): readonly string[] {
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }
 
-/** Returns how many VMs the status omits. Returns 0 unless the list is full. */
+/** Returns the number of VMs that the status leaves out. */
 function unlistedIn({ counts, virtualMachines }: NodeReport): number {
   const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
   return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;
@@ -152,7 +152,7 @@ function markdownRow(cells: readonly string[]): string {
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** Escapes text of a cluster for Markdown and HTML. */
+/** Escapes text for Markdown and HTML. */
 function cell(text: string): string {
   return printable(text).replaceAll(/[\\`*_[\]<>|#]/g, (character) => `\\${character}`);
 }

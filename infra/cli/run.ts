@@ -1,4 +1,4 @@
-/** Runs `lifeboat` once, from its arguments to its exit code. */
+/** Runs the command `lifeboat`, and returns its exit code. */
 import { Command, CommanderError, Option } from "@commander-js/extra-typings";
 import { VERSION } from "../../functions/env.ts";
 import { type Add, type Call, EXIT, type ExitCode, nameMatching, secondsOf } from "./command.ts";
@@ -18,7 +18,7 @@ interface Listed {
   readonly load: () => Promise<Add>;
 }
 
-/** Describes a command. Its module exports the command under the same name. */
+/** Describes a command. The module exports the command under the same name. */
 function listed<N extends string>(name: N, summary: string, load: () => Promise<Readonly<Record<N, Add>>>): Listed {
   return { name, summary, load: async () => (await load())[name] };
 }
@@ -89,7 +89,6 @@ export async function run(args: readonly string[], machine: Host): Promise<ExitC
   }
 }
 
-/** Returns the arguments. Replaces `help COMMAND` by `COMMAND --help`. */
 function wordsFor(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   return first === undefined || first === "help" ? [...rest, "--help"] : args;
@@ -105,7 +104,7 @@ function afterError(error: unknown, connection: Connection | undefined, { stderr
 
 const MOST_CHARACTERS = 200;
 
-/** Describes a defect of Lifeboat in one line. */
+/** Describes a bug of Lifeboat in one line. */
 function defectOf(error: unknown): string {
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return MESSAGES.defect(said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed());
@@ -145,7 +144,7 @@ function createProgram({ stdout, stderr }: Host) {
     });
 }
 
-/** Creates the program that knows the names of all commands but not their arguments. */
+/** Creates the program that contains the names of all commands but not their arguments. */
 function createOverview(host: Host, start: (command: Listed) => Promise<void>): Command {
   const overview = createProgram(host);
   for (const command of COMMANDS) {

@@ -3,10 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { Failed } from "./failed.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
-/**
- * Creates a file that only its owner can read. Writes nothing if a file or link exists, because the owner of that file
- * could read the secret.
- */
+/** Creates a file that only its owner can read. Fails if the file already exists. */
 export async function createSecretFile(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { mode: 0o600, flag: "wx" });

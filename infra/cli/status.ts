@@ -1,4 +1,4 @@
-/** `lifeboat status`: shows active maintenance, what blocks it, and since when. */
+/** `lifeboat status`: shows active maintenance, and what blocks it. */
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { keyOf } from "../../shared/kube/objects.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
@@ -89,7 +89,7 @@ function nodeRow(ne: NodeEvacuationFacts, host: Host): Row {
   };
 }
 
-/** Returns the message of a maintenance, including a pause that the status does not show yet. */
+/** Returns the message of a maintenance, including a pause that is not yet in the status. */
 export function messageOf({ spec, status }: NodeEvacuationFacts | RollingMaintenanceFacts): string {
   const { phase, message = MESSAGES.notReadYet, completionTime } = status;
   const isPausedNow = spec.progress === "Paused" && phase !== "Paused" && completionTime === undefined;

@@ -1,4 +1,4 @@
-/** Suggests names of nodes and VMs that a person may have meant, by their distance from the typed name. */
+/** Suggests names of nodes and VMs that are similar to the typed name. */
 import { distance } from "fastest-levenshtein";
 import type { Listing } from "../../shared/kube/client.ts";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
@@ -9,10 +9,7 @@ import { printable } from "./print.ts";
 
 const MOST = 3;
 
-/**
- * Returns at most three similar names, the nearest first. A similar name continues the typed name after a dot, or
- * differs in at most a third of its characters.
- */
+/** Returns at most three similar names, the most similar first. */
 export function similar(typed: string, known: readonly string[]): readonly string[] {
   const rated = known
     .filter((name) => name !== typed)
@@ -24,7 +21,7 @@ export function similar(typed: string, known: readonly string[]): readonly strin
   return nearest.slice(0, MOST).map(({ name }) => name);
 }
 
-/** Ends a sentence about a missing node with similar names. */
+/** Returns the end of an error message about a missing node, with similar names. */
 export async function orNode(typed: string, { cluster }: Connection): Promise<string> {
   const nodes = await unlessRefused(cluster().list("nodes"));
   return meant(
@@ -35,7 +32,7 @@ export async function orNode(typed: string, { cluster }: Connection): Promise<st
   );
 }
 
-/** Ends a sentence about a missing VM with similar names. Another namespace may have the VM. */
+/** Returns the end of an error message about a missing VM, with similar names and other namespaces. */
 export async function orVm({ namespace, name }: NamespacedName, { cluster }: Connection): Promise<string> {
   const list = (selected: Listing) => unlessRefused(cluster().list("virtualmachineinstances", selected));
   const elsewhere = await list({ fields: { "metadata.name": name } });
@@ -44,12 +41,12 @@ export async function orVm({ namespace, name }: NamespacedName, { cluster }: Con
   return meant(similar(name, names));
 }
 
-/** Returns a sentence that suggests the names, or an empty text without names. */
+/** Returns a sentence that suggests the names, or an empty string if there are no names. */
 export function meant(names: readonly string[]): string {
   return MESSAGES.orSimilar(names.map(printable));
 }
 
-/** Returns no names if the list is refused: a missing suggestion is no failure. */
+/** Returns no names if the API server refuses the list. */
 async function unlessRefused<T>(listed: Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await listed;

@@ -6,7 +6,7 @@ export interface Alignment {
   readonly right?: (column: number) => boolean;
 }
 
-/** Aligns cells. Returns a line for each row. */
+/** Aligns the cells, and returns a line for each row. */
 export function aligned(
   rows: readonly Cells[],
   { gap = "  ", right = () => false }: Alignment = {},

@@ -1,4 +1,4 @@
-/** Finds maintenance that a person names as kubectl does: nodes, NodeEvacuations and RollingMaintenances. */
+/** Finds maintenance by the names of nodes, NodeEvacuations or RollingMaintenances. */
 import { hasEnded, type NodeEvacuationFacts } from "../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { nameMatching } from "./command.ts";
@@ -16,8 +16,8 @@ const ROLLING = /^(?:rollm|rollingmaintenances?(?:\.lifeboat\.dev)?)\//i;
 export const WORDS = "node-1, node/node-1, nodeevacuation/NAME or rollm/NAME";
 
 /**
- * Parses an argument that names maintenance, and adds it to the earlier arguments. Repeated arguments count once. An
- * argument without a kind names a node.
+ * Parses an argument and adds it to the earlier arguments. Drops duplicates. An argument without a kind is the name of
+ * a node.
  */
 export function targetWords(text: string, before: readonly string[]): readonly string[] {
   const kind = [NODE, EVACUATION, ROLLING].find((one) => one.test(text)) ?? NODE;
@@ -44,11 +44,11 @@ export async function allTargets(connection: Connection): Promise<Targets> {
 interface Asked {
   readonly words: readonly string[];
   readonly selector?: string | undefined;
-  /** Whether to find ended maintenance, too. */
+  /** If set, also finds finished maintenance. */
   readonly isOver?: boolean;
 }
 
-/** Finds the named maintenance. Throws if a word names nothing. */
+/** Finds the maintenance for the arguments. Throws if an argument matches nothing. */
 export async function targetsOf({ words, selector, isOver = false }: Asked, connection: Connection): Promise<Targets> {
   if (words.length === 0 && selector === undefined) throw new UsageError(MESSAGES.expectedTargets(WORDS));
   const named = selector === undefined ? words : await nodesOf(words, selector, connection);
@@ -62,7 +62,7 @@ export async function targetsOf({ words, selector, isOver = false }: Asked, conn
     nodeEvacuations: [...new Set(found.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
     rolling: [...new Set(found.flatMap(({ rolling }) => rolling))],
   };
-  // A selector may also select nodes without maintenance, which is no error.
+  // A selector may match nodes without maintenance.
   const missing = found.findIndex(({ nodeEvacuations, rolling }) => nodeEvacuations.length + rolling.length === 0);
   const isNone = targets.nodeEvacuations.length + targets.rolling.length === 0;
   if (isNone || (selector === undefined && missing >= 0)) {

@@ -21,7 +21,7 @@ export function timeOf(text: string): At {
   return (now) => new Date(now.getTime() + seconds * 1000);
 }
 
-/** Returns the next occurrence of a time of day. Counts calendar days, because a day may have 23 or 25 hours. */
+/** Returns the next occurrence of a time of day. Works with calendar days, because a day may have 23 or 25 hours. */
 function nextOf(hours: number, minutes: number, after: Date): Date {
   const on = (days: number) => new Date(after.getFullYear(), after.getMonth(), after.getDate() + days, hours, minutes);
   const today = on(0);
@@ -33,7 +33,7 @@ export interface Times {
   readonly notAfter: Date | undefined;
 }
 
-/** Returns the times that `--at` and `--until` name. `--until 04:00` is the next 04:00 after the start. */
+/** Returns the times for `--at` and `--until`. `--until 04:00` is the next 04:00 after the start. */
 export function timesOfOptions(
   { at, until }: { readonly at?: At | undefined; readonly until?: At | undefined },
   now: Date,
@@ -45,7 +45,7 @@ export function timesOfOptions(
   throw new UsageError(MESSAGES.endsTooEarly(fullTime(begins, now), fullTime(notAfter, now)));
 }
 
-/** Renders the start and the end in full, so that a person can check them before the drain starts. */
+/** Renders the start and the end, so that a person can check them before the drain starts. */
 export function timeLines({ notBefore, notAfter }: Times, now: Date, nodes = 1): readonly string[] {
   const end = nodes === 1 ? MESSAGES.isGivenUp : MESSAGES.noneStarts;
   return [
@@ -54,10 +54,7 @@ export function timeLines({ notBefore, notAfter }: Times, now: Date, nodes = 1):
   ];
 }
 
-/**
- * Writes a time in full, so that nobody takes it for another day or zone: `Saturday 2026-12-05 22:00 +01:00
- * (Europe/Berlin), in 2h`.
- */
+/** Renders a time in full: `Saturday 2026-12-05 22:00 +01:00 (Europe/Berlin), in 2h`. */
 export function fullTime(time: Date, now: Date): string {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const weekday = time.toLocaleDateString("en", { weekday: "long" });

@@ -1,18 +1,15 @@
-/** Breaks long lines between words, to the width of the terminal. */
+/** Wraps long lines between words, to the width of the terminal. */
 import { Help } from "@commander-js/extra-typings";
 import type { Host, Stream } from "./host.ts";
 
-/** The smallest width for which lines are wrapped, in characters. A narrower terminal breaks lines itself. */
+/** The minimum width for wrapping, in characters. In a narrower terminal, lines are not wrapped. */
 const NARROWEST = 40;
 const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 
-/** Lines that are not wrapped: rows of a table, and commands to copy. */
+/** Lines that are not wrapped: table rows and commands. */
 const KEPT = /\S {2,}\S|^\s*(?:[\w-]+(?: [\w-]+){0,4}: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
-/**
- * Returns the lines of a text for a terminal of this width. Further lines of a text that starts with a mark, such as
- * `√`, are indented.
- */
+/** Wraps a text to this width. If the text starts with a symbol such as `√`, indents the further lines. */
 export function wrapped(text: string, width: number): string {
   return text
     .split("\n")
@@ -28,7 +25,7 @@ function wrappedLine(line: string, width: number): string {
   return [`${indent}${first}`, ...rest.map((one) => `${hanging}${one.trimStart()}`)].join("\n");
 }
 
-/** Wraps the output of a host. Only a terminal has a width: files and pipes get whole lines. */
+/** Wraps the output of a host if the output is a terminal. */
 export function wrapping(host: Host): Host {
   return { ...host, stdout: narrowed(host.stdout), stderr: narrowed(host.stderr) };
 }

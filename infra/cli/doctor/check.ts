@@ -10,7 +10,7 @@ export class Unread extends Error {
   }
 }
 
-/** Reads, and returns undefined if the read fails, because another check reports the failure. */
+/** Runs the read. Returns undefined if the read fails, because another check reports the failure. */
 export async function readable<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

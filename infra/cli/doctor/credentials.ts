@@ -1,4 +1,4 @@
-/** The checks of credentials: which Secret's token is in use, how old the token is, and which Secrets are unused. */
+/** Checks the credentials: the Secret of the token in use, the age of the token, and unused Secrets. */
 import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
@@ -6,9 +6,7 @@ import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type DoctorReads } from "./reads.ts";
 
-/**
- * The age after which a token that never expires is old, in seconds. Most companies require a new token once a year.
- */
+/** The age, in seconds, after which a token that never expires is old. */
 const OLD_SECONDS = 365 * 86_400;
 const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 
@@ -50,8 +48,8 @@ function deleting(name: string): string {
 }
 
 /**
- * Reports on a token without a Secret. Either the token is a bound token, which expires, or its Secret was deleted and
- * the token is revoked. The trial eviction shows which case applies.
+ * Reports on a token without a Secret. The token is either a bound token, or it is revoked because its Secret was
+ * deleted.
  */
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";
@@ -62,7 +60,7 @@ async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   return answered === false ? failed(said, reason, ROTATE) : warning(said, reason, ROTATE);
 }
 
-/** Reports the condition `CredentialsValid`. Another check reports a LifeboatConfiguration that cannot be read. */
+/** Reports the condition `CredentialsValid`. Skips the check if the LifeboatConfiguration cannot be read. */
 export async function credentialsValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CredentialsValid", reads) : [];
 }

@@ -44,7 +44,7 @@ function examinationOf(feature: Feature): Check {
   };
 }
 
-/** If one of these checks fails, `lifeboat doctor` stops, because all later checks would fail, too. */
+/** `lifeboat doctor` stops if one of these checks fails, because all later checks would fail, too. */
 const FIRST: ReadonlySet<Check> = new Set([kubevirt.apiServerAnswers, kubevirt.kubevirtServed, installation.installed]);
 
 export const doctor: Add = (program, { host, connect, ends }) => {

@@ -48,9 +48,8 @@ export function isAnswered(trial: EvictionTrial | undefined): boolean | undefine
 }
 
 /**
- * Returns Lifeboat's answer to the trial eviction, or undefined. The answer is a denial by Lifeboat's webhook, or a
- * warning with `DRY_RUN_WORDS`. KubeVirt's webhook denies evictions with the same texts, so the texts alone do not
- * identify the sender.
+ * Returns the denial or the warning with which Lifeboat answered the trial eviction. Returns undefined if Lifeboat did
+ * not answer. KubeVirt's webhook denies evictions with the same texts.
  */
 function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];
@@ -71,7 +70,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
       isMissing: true,
     };
   }
-  // The webhook's URL may be the address of a Service, which only hosts of the cluster can resolve.
+  // Only hosts of the cluster can resolve the address of a Service.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
   const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks Lifeboat, and gets no answer"], fix };

@@ -21,8 +21,7 @@ export async function identity(reads: DoctorReads): Promise<readonly Finding[]> 
   const fix = fixOf(secret);
   if (lacks.length > 0) return [failed(`${SECRET} has no ${lacks.join(", no ")}`, UNSERVED, fix)];
   const { pair: { certPem } = { certPem: "" }, webhookToken: tokens = [] } = parts;
-  // Treats all feature gates as off, so that this check does not report a missing guard. The condition WebhookCalled
-  // reports a missing guard.
+  // Treats all feature gates as off, so that this check does not report a missing guard.
   const settings = { featureGates: [] };
   const trust = (caBundle: string) => trustIn(caBundle, certPem);
   const states = WEBHOOK_ENDPOINTS.flatMap(
@@ -52,7 +51,7 @@ function fixOf({ isCertManagers, data }: ServerSecret): string {
   return isBrought ? "lifeboat install --ca-bundle FILE, with the authority of your certificate" : "lifeboat install";
 }
 
-/** Skips the check if the LifeboatConfiguration cannot be read: another check reports that failure. */
+/** Skips the check if the LifeboatConfiguration cannot be read. */
 export async function certificateValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CertificateValid", reads) : [];
 }

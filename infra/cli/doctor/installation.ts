@@ -49,7 +49,7 @@ export async function reportedConditions(reads: DoctorReads): Promise<readonly F
   return [...findings, warning(`not reported yet: ${missing.join(", ")}`, reason, fix)];
 }
 
-/** The fixes for each condition: the first for Lifeboat in the cluster, the second for a Worker. */
+/** The fixes for each condition. The first fix is for Lifeboat in the cluster, and the second fix is for a Worker. */
 const FIXES = {
   Valid: [EDIT, EDIT],
   Permitted: ["lifeboat install", "lifeboat install"],
@@ -80,13 +80,13 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
   }
   if (status === "Unknown") return [warning(said, message)];
   if (reason === "ExpiresSoon") return [warning(said, message, fix)];
-  // The first part of the message says that all is well. The other parts are notes for the administrator.
+  // The first part of the message is a summary, and the other parts are notes.
   return [ok(said, message.split("; ").slice(1))];
 }
 
 /**
- * Checks whether the relay's replicas are ready. A replica is ready when it has the first list of each watch. A missing
- * relay is a failure only if an enabled feature needs the relay.
+ * Checks whether the relay's replicas are ready. A missing relay is a failure only if an enabled feature needs the
+ * relay.
  */
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);

@@ -1,4 +1,4 @@
-/** The checks of the API server and of KubeVirt: they exist, are new enough, and let VMs leave a node. */
+/** Checks the API server and KubeVirt: whether they exist, are new enough, and let VMs leave a node. */
 import { failsClosed } from "../../../shared/settings/guarded.ts";
 import { KUBEVIRT_WEBHOOKS } from "../../../shared/kube/names.ts";
 import { isOld, OLDEST } from "../../../shared/settings/versions.ts";

@@ -16,20 +16,17 @@ import type { DoctorReads } from "./reads.ts";
 
 const FIX = "lifeboat install --with guard";
 
-/** The guard's policies and bindings, as shipped. */
+/** The guard's policies and bindings in Lifeboat's manifests. */
 export const SHIPPED: readonly Manifest[] = filesOf(guard).flatMap(manifestsIn).filter(isGuardPolicy);
 
-/** The installed policies and bindings, by kind and name. */
+/** The installed policies and bindings, as a map from kind and name to object. */
 export type Installed = ReadonlyMap<string, unknown>;
 
 export function idOf({ kind, metadata: { name } }: Manifest): string {
   return `${kind} ${name}`;
 }
 
-/**
- * Compares the installed policies with the shipped policies, including usernames and the Lease that serves as clock.
- * Another check reports missing policies, and policies whose gate is off.
- */
+/** Compares the installed policies with the policies in Lifeboat's manifests. */
 export async function policies({ holdPolicies, guardSite, policyObjects }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();
   if (there.size === 0) return [];
@@ -57,7 +54,7 @@ function isBinding(kind: string): boolean {
 const LETS_THROUGH = "while Lifeboat is unavailable, the API server allows preemptions of VMs";
 const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
 
-/** Checks the Lease of the policy for preemptions: without the Lease the policy refuses nothing. */
+/** Checks the Lease of the policy for preemptions. Without the Lease, the policy refuses nothing. */
 export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<readonly Finding[]> {
   const lease = await holdLease();
   if (lease === undefined) return [];
@@ -69,7 +66,6 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   return [failed(message, [`policy ${HOLD_PREEMPTION} takes the time from it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
 }
 
-/** The finding if the schedulers could not be read. The guard does not refuse preemptions by an unknown scheduler. */
 const UNKNOWN_SCHEDULERS = "the accounts that schedule pods could not be read";
 const READ_ROLES = "run lifeboat doctor with an account that may list both";
 
@@ -100,8 +96,8 @@ export async function schedulers({
 const WITHOUT_CLOCK =
   "no Lease in kube-system can serve as a clock: no policy refuses preemptions while Lifeboat is unavailable";
 /**
- * The finding for a cluster without a suitable Lease, such as k3s on SQLite, which has no leader election. `lifeboat
- * install` then leaves out the policy for preemptions.
+ * The finding for a cluster without a suitable Lease, such as k3s on SQLite. `lifeboat install` then leaves out the
+ * policy for preemptions.
  */
 const NO_CLOCK = warning("only the webhook refuses preemptions", WITHOUT_CLOCK);
 
@@ -128,10 +124,7 @@ const ANY_CLOCK = { namespace: "", name: "", holdSeconds: 0 };
 const List = z.array(z.unknown());
 const Fields = z.record(z.string(), z.unknown());
 
-/**
- * Lists the fields in which `found` differs from `wanted`. Ignores further fields of `found`, because the API server
- * adds defaults.
- */
+/** Lists the fields in which `found` differs from `wanted`. Ignores additional fields of `found`. */
 export function differencesOf(wanted: unknown, found: unknown, path: string): readonly string[] {
   const [list, other] = [List.safeParse(wanted).data, List.safeParse(found).data];
   if (list !== undefined && other?.length === list.length) {
@@ -157,8 +150,8 @@ const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
 /**
- * Reports pods with a launcher's labels that KubeVirt did not create. If a taint evicts these pods, the guard's
- * policies refuse their deletion.
+ * Reports pods that have a launcher's labels but were not created by KubeVirt. The guard's policies may refuse the
+ * deletion of such a pod.
  */
 export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Promise<readonly Finding[]> {
   const there = await holdPolicies();

@@ -1,4 +1,4 @@
-/** The reads of `lifeboat doctor`. Each read happens once, when the first check needs it, and changes nothing. */
+/** The reads of `lifeboat doctor`. Each read happens once, when the first check needs it. */
 import * as z from "zod/mini";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { type Client, named } from "../../../shared/kube/client.ts";
@@ -44,7 +44,7 @@ const WEBHOOKS = "validatingwebhookconfigurations";
 
 export function readsOf(connection: Connection, now: Date) {
   const { context, server, send, cluster } = connection;
-  /** Makes a read that runs once, when a check first needs it. `about`: the name of the read in messages. */
+  /** Wraps a read so that it runs only once. `about` is the name of the read in messages. */
   const once = <T>(about: string, ask: (cluster: Client) => Promise<T>) => {
     let asked: Promise<T> | undefined;
     return () => (asked ??= attempt(connection, about, () => ask(cluster())));
@@ -76,13 +76,13 @@ export function readsOf(connection: Connection, now: Date) {
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
     }),
     policyObjects,
-    /** The Lease of the policy that refuses preemptions. Undefined: the policy has no binding. */
+    /** The Lease of the policy that refuses preemptions. Undefined if the policy has no binding. */
     holdLease: once("the Lease of policy lifeboat-hold-preemption", async () => {
       const key = clockIn(await policyObjects());
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
     }),
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** The values of this cluster that the guard's policies depend on. Fails if the settings cannot be read. */
+    /** The values on which the guard's policies depend in this cluster. Fails if the settings cannot be read. */
     guardSite: once("the facts on which the guard's policies depend", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
@@ -93,13 +93,13 @@ export function readsOf(connection: Connection, now: Date) {
       const clock = await findClock(send, { now: () => now });
       return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
     }),
-    /** Reads pods before VMIs, so that each VMI already lists the pods that KubeVirt created for it. */
+    /** Reads pods before VMIs, so that each VMI already lists its pods. */
     launcherPods: once("launcher pods and their VMIs", async (to) => {
       const labels = { [names.COMPONENT_LABEL]: [names.LAUNCHER_COMPONENT, names.HOTPLUG_COMPONENT] };
       const pods = await to.list("pods", { labels });
       return { pods, vmis: await to.list("virtualmachineinstances") };
     }),
-    /** Returns no NodeEvacuations if the API server does not serve the kind. Another check reports the missing kind. */
+    /** Returns no NodeEvacuations if the API server does not serve the kind. */
     nodeEvacuations: once("NodeEvacuations", async (to) => {
       const kinds = await readKinds(send(), "lifeboat.dev/v1alpha1");
       return kinds.includes("nodeevacuations") ? await to.list("nodeevacuations") : [];
@@ -109,7 +109,7 @@ export function readsOf(connection: Connection, now: Date) {
       return tryEviction(connection, (await kubevirt())?.facts.evictionStrategy);
     }),
     relay: once("the relay's Deployment", () => readDeployment(send(), RELAY)),
-    /** Lifeboat's Deployment in the cluster, including the relay. Undefined: Lifeboat is a Worker. */
+    /** Lifeboat's Deployment in the cluster. Undefined if Lifeboat is a Worker. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
     /** The address to which the relay delivers. */
@@ -145,7 +145,7 @@ async function readPolicies(send: Send): Promise<Installed> {
   return new Map(found);
 }
 
-/** Makes a forbidden read fail, because a forbidden Lease would otherwise count as missing. */
+/** Makes a forbidden read fail, so that a forbidden object is not reported as missing. */
 function withoutForbidden(send: Send): Send {
   return (request) => send({ ...request, expect: (request.expect ?? []).filter((code) => code !== 403) });
 }
@@ -181,8 +181,8 @@ async function readKubeVirt(cluster: Client) {
 }
 
 /**
- * Reads the Worker's URL from a webhook. `base` is undefined if the webhook leads to no Worker. Returns undefined if
- * the webhook is missing.
+ * Reads the Worker's URL from a webhook. `base` is undefined if the webhook does not call a Worker. Returns undefined
+ * if the webhook is missing.
  */
 async function readAddress(to: Client, endpoint: WebhookEndpoint) {
   const found = await to.get(WEBHOOK_RESOURCES[endpoint], named(WEBHOOK_OBJECTS[endpoint]));
@@ -199,7 +199,7 @@ const Named = z.object({
   }),
 });
 
-/** Reads the parts of the identity that must match: the Secret, the webhook objects, and the cluster's name in their paths. */
+/** Reads the Secret, the webhook objects, and the cluster's name in their paths. */
 async function readIdentity(to: Client, send: Send) {
   const found = await readObject({ apiVersion: "apps/v1", kind: "Deployment", metadata: SERVER }, send);
   const { containers } = parseAnswer(Named, found, `GET deployment ${SERVER.name}`).spec.template.spec;
@@ -228,8 +228,7 @@ async function readDeployment(send: Send, metadata: { readonly namespace: string
 }
 
 /**
- * A granted permission. `resource` includes the subresource. An empty name means any name. An empty namespace means any
- * namespace.
+ * A granted permission. `resource` includes the subresource. An empty name or namespace means any name or namespace.
  */
 export type Permission = (typeof granted)[number];
 export const GRANTED: readonly Permission[] = granted;

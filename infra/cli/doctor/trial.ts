@@ -9,13 +9,10 @@ export type EvictionTrial =
   | { readonly pod: undefined; readonly why: string }
   | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
 
-/** The code of the answer if the pod no longer exists. */
+/** The status code if the pod no longer exists. */
 export const GONE = 404;
 const SAMPLE = 100;
-/**
- * The status codes that answer the eviction, from the API server, a webhook or a PodDisruptionBudget. The codes 401 and
- * 403 are missing, because these codes concern the caller's own permissions.
- */
+/** The status codes that answer the eviction. The codes 401 and 403 concern the caller's own permissions. */
 const ANSWERS = [400, 429, 500, 503, 504];
 
 export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {

@@ -127,10 +127,7 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   return await followSeveral(rm, following);
 }
 
-/**
- * Finds the active RollingMaintenance of the same nodes, which the command then follows. Returns undefined for a single
- * node, or if the nodes have no active RollingMaintenance.
- */
+/** Finds the active RollingMaintenance of the same nodes. Returns undefined for a single node. */
 async function severalOf([first, ...others]: readonly Plan[], options: Options, { connection, host }: With) {
   if (first === undefined || others.length === 0) return undefined;
   const nodes = [first, ...others].map(({ node }) => node);
@@ -145,7 +142,7 @@ function withTimeout(options: Options, found: readonly Preflight[]): Options {
 
 interface Plan {
   readonly node: string;
-  /** The active NodeEvacuation to join. */
+  /** The active NodeEvacuation of the node, which the command follows. */
   readonly known: NodeEvacuationFacts | undefined;
   readonly manifest: NewObject;
 }
@@ -162,7 +159,7 @@ function plansOf(
   });
 }
 
-/** Rehearses the drain of several nodes, as `lifeboat plan` does. */
+/** Predicts the drain of several nodes, as `lifeboat plan` does. */
 async function rehearseSeveral({ nodes, spec, times, options }: Asked, w: With): Promise<ExitCode> {
   const now = w.host.now();
   const { spec: template } = factsOf(newNodeEvacuation(nodes[0] ?? "", now, spec).manifest);
@@ -193,7 +190,7 @@ function factsOf(manifest: NewObject): NodeEvacuationFacts {
 }
 
 interface Forecast extends Preflight {
-  /** Whether the NodeEvacuation would not start. False if the verdict is unknown. */
+  /** True if the NodeEvacuation would not start. False if the verdict is unknown. */
   readonly isRefused: boolean;
 }
 

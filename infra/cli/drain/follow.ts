@@ -24,7 +24,7 @@ export interface Following {
   readonly waitForBlocked?: true | undefined;
   readonly at?: unknown;
   readonly output: Form;
-  /** The RollingMaintenance that these NodeEvacuations are part of. */
+  /** The RollingMaintenance that these NodeEvacuations belong to. */
   readonly rolling?: RollingMaintenanceFacts;
 }
 
@@ -58,7 +58,6 @@ export async function follow(asked: readonly NodeEvacuationFacts[], following: F
   }
 }
 
-/** Returns whether the first NodeEvacuation has no phase after `SILENT_SECONDS`. */
 function isSilent([first]: readonly Followed[], seconds: number): boolean {
   return first?.ne.status.phase === undefined && seconds > SILENT_SECONDS;
 }
@@ -67,7 +66,7 @@ function isForLater(seen: readonly Followed[], { host }: Following): boolean {
   return seen.every(({ ne }) => !isTimeReached(ne, host.now()));
 }
 
-/** Returns the exit code, or undefined if there is more to follow. */
+/** Returns the exit code, or undefined if the command continues. */
 function codeOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   if (following.host.interrupted.aborted) return EXIT.interrupted;
   const code = endOf(seen, seconds, following);
@@ -82,8 +81,8 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
 }
 
 /**
- * Returns the exit code if the command can end. A failed or blocked drain ends the command. With `--at`, drains whose
- * start time is in the future do not delay the end.
+ * Returns the exit code if the command can end. With `--at`, the command does not wait for drains that start in the
+ * future.
  */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;
@@ -118,7 +117,7 @@ function unlessForbidden(error: unknown): readonly EvacuationFacts[] {
   throw error;
 }
 
-/** Wraps a read so that it returns undefined, instead of failing, while the API server does not answer. */
+/** Wraps a read so that it returns undefined while the API server does not answer. */
 export function steadily<T>(read: () => Promise<T>, { host }: Following): () => Promise<T | undefined> {
   let isSilent = false;
   return async () => {

@@ -31,7 +31,7 @@ export interface Options {
 
 export const START_IF = ["Always", "WillSucceed", "WillSucceedWithShutdowns"] as const;
 
-/** Returns the spec of each node's NodeEvacuation. Options that are not given have the defaults of the CRD. */
+/** Returns the spec of each node's NodeEvacuation. Missing options have the defaults of the CRD. */
 export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options, times: Times) {
   const [notBefore, notAfter] = [times.notBefore, times.notAfter].map((time) => time && wholeSeconds(time));
   return {

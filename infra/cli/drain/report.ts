@@ -27,7 +27,7 @@ interface NodeReport {
 interface VmReport {
   readonly namespace: string;
   readonly name: string;
-  /** The phase of the VM's Evacuation. `ShutDown` if the eviction shut down the VM. */
+  /** The phase of the VM's Evacuation, or `ShutDown` if the eviction shut down the VM. */
   readonly outcome: string;
   readonly to: string;
   /** The number of failed migrations. */
@@ -54,7 +54,7 @@ interface Printing {
 function printTables({ seen, reports, rolling, code, isWide }: Printing, host: Host): void {
   const paint = paintFor(host.stdout, host);
   for (const { node, phase, message } of reports) {
-    // Marks a Scheduled node with a warning, because its drain may never start.
+    // A Scheduled node gets a warning, because its drain may never start.
     const isWaiting = phase === "Scheduled" && code !== EXIT.done;
     const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
     host.stdout.write(`${paint(mark, style)} ${MESSAGES.progress(`node/${node}`, phase, printable(message))}\n`);
@@ -125,7 +125,6 @@ function rowOf(node: string, vm: VmReport): readonly string[] {
   return [node, namespace, name, outcome, to, `${attempts}`, durationText(waitedSeconds), durationText(tookSeconds)];
 }
 
-/** Lists the next steps for the person. */
 function stepsOf(seen: readonly Followed[], code: ExitCode): readonly (readonly [string, string])[] {
   const open = seen.filter(({ ne }) => !hasEnded(ne)).map(({ ne }) => ne.spec.nodeName);
   const [first] = open;

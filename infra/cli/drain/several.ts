@@ -1,7 +1,4 @@
-/**
- * Drains several nodes: creates or joins a RollingMaintenance, and follows it until it ends, blocks, or the person
- * stops following.
- */
+/** Drains several nodes with a new or an existing RollingMaintenance, and follows it until it ends or blocks. */
 import { meaningOf, type NewObject } from "../../../shared/kube/client.ts";
 import type { NodeEvacuationSpec } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
@@ -31,7 +28,10 @@ interface Joining extends Pick<Following, "connection" | "host"> {
   readonly options: Options;
 }
 
-/** Finds the active RollingMaintenance of exactly these nodes. Throws if it differs from the request. */
+/**
+ * Finds the active RollingMaintenance of exactly these nodes. Throws if the RollingMaintenance differs from the
+ * request.
+ */
 export async function joinedOf(
   nodes: readonly string[],
   asked: NodeEvacuationSpec,
@@ -101,7 +101,7 @@ function wholeLines({ rm: { name, status } }: Whole, seconds: number): readonly 
   return [printable(MESSAGES.progress(`rollm/${name}`, phase, message))];
 }
 
-/** Returns the exit code, or undefined if there is more to follow. */
+/** Returns the exit code, or undefined if the command continues. */
 function codeOf({ rm }: Whole, seconds: number, following: Following): ExitCode | undefined {
   const { host, timeout } = following;
   if (host.interrupted.aborted) return EXIT.interrupted;

@@ -13,15 +13,14 @@ import * as z from "zod/mini";
 export interface Applying {
   readonly send: () => Send;
   readonly host: Host;
-  /** Whether to take over fields that other managers have set differently. */
+  /** If set, takes over fields that other managers have set differently. */
   readonly forceConflicts: boolean;
 }
 
 const MANAGER = "lifeboat-install";
 /**
- * The content type of server-side apply. client-node's KubernetesObjectApi would drop each field that has another name
- * in its classes. Examples are `default`, `enum` and `x-kubernetes-validations` of a schema, and `from` of a
- * NetworkPolicy.
+ * The content type of server-side apply. client-node's KubernetesObjectApi would drop fields such as `default`, `enum`
+ * and `from`.
  */
 const APPLY = "application/apply-patch+yaml";
 
@@ -81,10 +80,7 @@ export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/**
- * Returns the API path of an object. Every shipped manifest of a namespaced kind has a namespace, and all kinds have
- * regular plurals.
- */
+/** Returns the API path of an object. Works only for manifests of Lifeboat. */
 export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");
@@ -103,7 +99,7 @@ const Conflicts = z.object({
   details: z.object({ causes: z.array(z.object({ message: z.string(), field: z.string() })) }),
 });
 
-/** Describes a conflict by managers and fields. Leaves out values, because a value may be a URL with a token. */
+/** Describes a conflict. Leaves out values, because a value may be a URL with a token. */
 function conflictOf(manifest: Manifest, body: unknown): string {
   const causes = Conflicts.safeParse(body).data?.details.causes ?? [];
   const fields = causes.map(({ message, field }) => `${message.replace("conflict with ", "")}: ${field}`);
@@ -126,7 +122,7 @@ interface Waiting {
   readonly seconds?: number;
 }
 
-/** Repeats a read until it returns a value. `what`: the message if no value comes in time. */
+/** Repeats a read until it returns a value. If no value comes in time, throws an error with the message `what`. */
 export async function until<T>(
   what: string | (() => string),
   { host, seconds = 60 }: Waiting,

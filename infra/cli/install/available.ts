@@ -98,10 +98,7 @@ function isLasting({ fix }: Trouble): boolean {
   return fix !== LOGS;
 }
 
-/**
- * Explains why pods are not ready, in the order of a pod's life: it is created, gets a node, gets its image, starts its
- * container, and answers its probe.
- */
+/** Explains why pods are not ready. The reasons are in the order of a pod's life. */
 export function troublesOf({ status }: DeploymentFacts, pods: readonly ServerPodFacts[]): readonly Trouble[] {
   const refused = status.conditions.filter(({ type, status: is }) => type === "ReplicaFailure" && is === "True");
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -124,7 +121,6 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
 
 type Rule = (pod: ServerPodFacts) => Trouble | undefined;
 
-/** No node fits the pod. */
 const hasNoNode: Rule = (pod) => {
   const found = pod.status.conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (found === undefined) return undefined;
@@ -140,7 +136,6 @@ const IMAGE_REASONS = [
   "RegistryUnavailable",
 ];
 
-/** The node cannot get the image. */
 const hasNoImage: Rule = (pod) => {
   const found = waitingIn(pod, ({ reason }) => IMAGE_REASONS.includes(reason));
   if (found === undefined) return undefined;
@@ -163,7 +158,6 @@ const ends: Rule = (pod) => {
   return undefined;
 };
 
-/** The node cannot start the container. */
 const cannotStart: Rule = (pod) => {
   const found = waitingIn(pod, ({ reason }) => reason.endsWith("Error"));
   if (found === undefined) return undefined;
@@ -173,7 +167,6 @@ const cannotStart: Rule = (pod) => {
 
 const LOGS = "kubectl -n lifeboat-system logs -l app.kubernetes.io/name=lifeboat-server";
 
-/** The container is starting, or does not answer its probe. */
 const isNotReady: Rule = (pod) => {
   const isReady = pod.status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
   return isReady ? undefined : { what: `pod ${pod.metadata.name} is not ready`, fix: LOGS };

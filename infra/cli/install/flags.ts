@@ -5,7 +5,7 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import type { Home } from "./plan.ts";
 import { clusterNameOf } from "./worker-entry.ts";
 
-/** The text in place of the webhook token in an export. */
+/** The text that replaces the webhook token in an export. */
 export const PLACEHOLDER = "webhook-token";
 
 interface Flags {
@@ -18,20 +18,14 @@ interface Flags {
   readonly export?: true | undefined;
 }
 
-/**
- * Throws if a flag about the Worker is given without --worker. Without --worker, the installation keeps the present
- * Worker.
- */
+/** Throws if a flag about the Worker is given without --worker. */
 export function requireWorker(options: Flags): void {
   if (options.worker !== undefined) return;
   const alone = (["cluster", "server", "entry"] as const).find((name) => options[name] !== undefined);
   if (alone !== undefined) throw new UsageError(MESSAGES.needsWorker(alone));
 }
 
-/**
- * Checks the flags about where Lifeboat runs. Rejects an export that needs a private key, because an export contains no
- * key.
- */
+/** Checks the flags about where Lifeboat runs. Rejects an export that needs a private key. */
 export function requireForm(options: Flags, home: Home): void {
   const isKept = home.in === "Worker" && options.worker === undefined;
   if (isKept && options.caBundle !== undefined) throw new UsageError(MESSAGES.needsWorker("ca-bundle"));
@@ -40,7 +34,7 @@ export function requireForm(options: Flags, home: Home): void {
   throw new UsageError(MESSAGES.exportHasNoKey);
 }
 
-/** Returns the file with the Worker's entry for this cluster, and the values in the entry. */
+/** Returns the file with the Worker's entry for this cluster, and the values of the entry. */
 export function entryOf(
   { worker, cluster: said, server, entry }: Flags,
   connection: Pick<Connection, "context" | "server">,

@@ -41,10 +41,7 @@ interface Removing extends Site {
   readonly host: Host;
 }
 
-/**
- * Removes policies whose gate is off. Also removes the validating webhook of Lifeboat 0.3, which the mutating webhook
- * replaces.
- */
+/** Removes policies whose feature gate is off. Also removes the validating webhook of Lifeboat 0.3. */
 export async function removeUnwanted({ parts, home, guard, send, host }: Removing): Promise<void> {
   if (guard === undefined) return;
   const wanted = new Set(plan({ parts, home, guard }).map(nameOf));

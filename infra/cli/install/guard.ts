@@ -1,6 +1,6 @@
 /**
- * Fits the guard's policies to a cluster: usernames, feature gates, the Lease that serves as clock, and the duration of
- * refusals.
+ * Fits the guard's policies to a cluster: usernames, feature gates, the Lease that serves as a clock, and the duration
+ * of refusals.
  */
 import * as z from "zod";
 import { named } from "../../../shared/kube/client.ts";
@@ -19,7 +19,8 @@ export interface GuardSite {
   readonly requesters: readonly string[];
   readonly nodeTerminators: readonly string[];
   /**
-   * Undefined: the cluster has no Lease that can be the clock of a policy, so the policy for preemptions is left out.
+   * The Lease that serves as a clock. Undefined if the cluster has no suitable Lease. The policy for preemptions is
+   * then left out.
    */
   readonly clock: HoldClock | undefined;
 }
@@ -28,7 +29,7 @@ interface Asked {
   readonly connection: Connection;
   readonly host: Host;
   readonly kubevirtNamespace: string;
-  /** The feature gates that are on already, and the gates that this installation switches on. */
+  /** The feature gates that are already on, and the gates that this installation switches on. */
   readonly gates: readonly string[];
 }
 
@@ -50,7 +51,10 @@ export function isGuardPolicy(manifest: Manifest): boolean {
   return policyOf(manifest) !== undefined;
 }
 
-/** Returns whether the object belongs to a policy whose gate is on. The policy for preemptions also needs a clock. */
+/**
+ * Returns whether the object belongs to a policy whose feature gate is on. The policy for preemptions also needs a
+ * clock.
+ */
 export function isPolicyPlanned(manifest: Manifest, site: GuardSite): boolean {
   const policy = policyOf(manifest);
   if (policy === undefined || (policy === HOLD_PREEMPTION && site.clock === undefined)) return false;
@@ -64,7 +68,7 @@ const Policy = z.looseObject({
   paramRef: z.looseObject({}).optional(),
 });
 
-/** Returns the shipped policy or binding with the names and times of this cluster. */
+/** Returns the policy or binding with the usernames and times of this cluster. */
 export function fitPolicy(manifest: Manifest, site: GuardSite): Manifest {
   const spec = Policy.parse(manifest["spec"]);
   const { matchConditions, validations, paramRef } = spec;
@@ -87,7 +91,7 @@ function held(expression: string, { holdSeconds }: HoldClock): string {
 
 type Condition = z.output<typeof Expressions>[number];
 
-/** Fits one match condition of a policy or of the guard's webhook to this cluster. */
+/** Adapts a match condition of a policy or webhook to this cluster. */
 export function fitCondition(condition: Condition, site: GuardSite): Condition {
   const expression = expressionOf(condition.name, site);
   return expression === undefined ? condition : { ...condition, expression };
@@ -113,7 +117,6 @@ function oneOf(usernames: readonly string[]): string {
   return `request.userInfo.username in [${usernames.map(quoted).join(", ")}]`;
 }
 
-/** Renders a username as a string of CEL. */
 function quoted(text: string): string {
   return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 }

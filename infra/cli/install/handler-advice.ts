@@ -1,4 +1,4 @@
-/** Advises how to keep virt-handler on a node with a NoExecute taint: without virt-handler no VM can move. */
+/** Advises how to keep virt-handler on a node with a NoExecute taint. Without virt-handler, no VM can move. */
 
 import { named } from "../../../shared/kube/client.ts";
 import { CONFIGURATION } from "../../../shared/kube/names.ts";
@@ -15,8 +15,8 @@ export function handlerAdvice(kubevirtNamespace: string): string {
 }
 
 /**
- * Returns the command that adds the toleration. A merge patch replaces the whole list, so the command has to repeat
- * existing entries.
+ * Returns the command that adds the toleration. The command repeats existing entries, because a merge patch replaces
+ * the whole list.
  */
 function handlerChange(kubevirtNamespace: string): string {
   const spec = { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } };

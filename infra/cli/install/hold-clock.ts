@@ -1,4 +1,4 @@
-/** Finds a Lease from which the API server can take the time, because expressions of a policy have no clock. */
+/** Finds a Lease that serves as a clock, because the expressions of a policy cannot read the time. */
 import * as z from "zod/mini";
 import type { Send } from "../../../shared/kube/transport.ts";
 import type { Host } from "../host.ts";
@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 export interface HoldClock {
   readonly namespace: string;
   readonly name: string;
-  /** How long the policy refuses a deletion, in seconds. */
+  /** The time, in seconds, for which the policy refuses a deletion. */
   readonly holdSeconds: number;
 }
 
@@ -21,17 +21,14 @@ const Lease = z.object({
 type Lease = z.output<typeof Lease>;
 const Leases = z.object({ items: z.array(Lease) });
 
-/**
- * The minimum number of times that a leader renews its Lease during the Lease's duration. For example,
- * kube-controller-manager renews a Lease of 15 s every 2 s.
- */
+/** The minimum number of times that a leader renews its Lease during the Lease's duration. */
 const RENEWALS = 5;
-/** How often an API server renews its own Lease, in seconds. The Lease's duration is an hour. */
+/** The seconds between two renewals of an API server's own Lease. The Lease's duration is an hour. */
 const API_SERVER_SECONDS = 10;
 
 /**
- * Finds the Lease of kube-controller-manager, otherwise the Lease of the only API server. Returns undefined if no Lease
- * is renewed often enough.
+ * Finds the Lease of kube-controller-manager, or the Lease of the only API server. Returns undefined if no Lease is
+ * renewed often enough.
  */
 export async function findClock(send: () => Send, host: Pick<Host, "now">): Promise<HoldClock | undefined> {
   const answer = await send()({ method: "GET", path: `${LEASES}/${MANAGER}`, expect: [404] });
@@ -58,7 +55,7 @@ export async function leaseState(
   return lease !== undefined && isRenewed(lease, host) ? "Renewed" : "Stopped";
 }
 
-/** Returns whether the Lease is renewed. A Lease older than its duration belongs to a leader that is gone. */
+/** Returns whether the Lease is still renewed. */
 function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Pick<Host, "now">): boolean {
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
 }
@@ -75,8 +72,8 @@ const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock whose refusals end before `END_SECONDS`, even if the leader misses three renewals. Returns undefined
- * if the refusals would last less than `SHORTEST_SECONDS`.
+ * Returns a clock whose refusals stop before `END_SECONDS`. Returns undefined if the refusals would last less than
+ * `SHORTEST_SECONDS`.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

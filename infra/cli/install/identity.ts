@@ -1,8 +1,7 @@
 /**
- * The certificate and the tokens of Lifeboat in the cluster. `install` makes them once, stores them in the server's
- * Secret, and reads them again later. The server only reads the Secret, so that nothing in the cluster can change where
- * a webhook leads. While one certificate replaces another, the caBundle trusts both. The API server and the replicas
- * learn of a change at different times, and a failed call would allow an eviction.
+ * The certificate and the tokens of Lifeboat in the cluster. `install` creates them once, and stores them in the
+ * server's Secret. The server only reads the Secret. While one certificate replaces another, the caBundle trusts both,
+ * because the API server and the replicas learn of the change at different times.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
@@ -24,9 +23,9 @@ import { bundlesAround, decideTrust, encoded, type Present, README, WHERE } from
 export interface Giving {
   readonly send: () => Send;
   readonly host: Host;
-  /** How long to wait for cert-manager, in seconds. */
+  /** The time limit for cert-manager, in seconds. */
   readonly seconds: number;
-  /** The CA in PEM, if a person provides the certificate and its CA. */
+  /** The CA in PEM, if a person provides the certificate. */
   readonly ca?: string | undefined;
   readonly webhooks: readonly Manifest[];
   /** Applies the webhook objects with the path, the token and the caBundle of `home`. */
@@ -40,9 +39,9 @@ export interface GivenIdentity {
   readonly settled: Inside;
 }
 
-/** How long to wait until every API server has received the changed webhook objects. */
+/** The wait, in milliseconds, until every API server has received the changed webhook objects. */
 const LEARNED_MS = 30_000;
-/** How long to wait until every replica serves the certificate. A replica reads the Secret every 10 s. */
+/** The wait, in milliseconds, until every replica serves the certificate. A replica reads the Secret every 10 s. */
 const SERVED_MS = 60_000;
 
 export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenIdentity> {
@@ -61,18 +60,14 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, MESSAGES.apiServerLearns, host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another run of `lifeboat install` has changed the Secret. The next try uses the certificate and the tokens in the
-  // Secret.
+  // Another run of `lifeboat install` has changed the Secret.
   return await giveIdentity(home, giving);
 }
 
-/**
- * The form of a webhook token. The API server refuses other characters in a webhook's path, and its error message would
- * show the token.
- */
+/** The allowed characters of a webhook token. The API server refuses other characters in a webhook's path. */
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Returns the changes of the Secret. If the Secret has no webhook token, keeps the token in the webhooks' paths. */
+/** Returns the changes of the Secret. If the Secret has no webhook token, uses the token in the webhooks' paths. */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
   const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();
@@ -86,15 +81,15 @@ function changeOf({ secret, token }: Present, pair: Pair | undefined) {
 }
 
 /**
- * Adds the webhook token and the caBundle to the settings of the in-cluster installation. If `caBundle` is undefined,
- * cert-manager writes the caBundle.
+ * Adds the webhook token and the caBundle to the settings. If `caBundle` is undefined, cert-manager writes the
+ * caBundle.
  */
 function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
   const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
   return { ...home, webhookToken, ...trust };
 }
 
-/** Removes trust in a certificate that no replica serves any more. */
+/** Removes the old certificate from the caBundles. */
 export async function settle({ home, settled }: GivenIdentity, { host, apply }: Giving): Promise<void> {
   if (home.caBundle === settled.caBundle) return;
   await pauseFor(SERVED_MS, MESSAGES.replicasLearn, host);
@@ -111,9 +106,7 @@ function newToken(): string {
   return randomBytes(32).toString("hex");
 }
 
-/**
- * Keys of the Secret that only the server of Lifeboat 0.3 used, to renew its certificate. `install` removes these keys.
- */
+/** Keys of the Secret that only Lifeboat 0.3 used. `install` removes these keys. */
 const OF_0_3 = { "next.crt": null, "next.key": null, "previous.crt": null } as const;
 
 const PATH = `/api/v1/namespaces/${SECRET.namespace}/secrets/${SECRET.name}`;
@@ -138,7 +131,7 @@ async function readPresent(home: Inside, giving: Giving): Promise<Present> {
   };
 }
 
-/** Reads the Secret. If cert-manager makes the certificate, waits until the Secret contains the certificate. */
+/** Reads the Secret. If cert-manager creates the certificate, waits for the certificate. */
 async function readSecret(home: Inside, giving: Giving): Promise<ServerSecret> {
   const { send, ca } = giving;
   const read = async () => {
@@ -159,7 +152,7 @@ function isCertManagers(home: Inside, secret: ServerSecret): boolean {
   return home.certManager === true || secret.isCertManagers;
 }
 
-/** Writes the Secret. Resolves to false if the Secret has changed since it was read. A null removes a key. */
+/** Writes the Secret. Resolves to false if another party has changed the Secret. A null removes a key. */
 async function isWritten(
   { resourceVersion }: ServerSecret,
   change: Readonly<Record<string, string | null>>,

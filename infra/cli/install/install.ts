@@ -23,12 +23,12 @@ import { newEntry, pemIn, readEntry, workerUrlOf } from "./worker-entry.ts";
 
 interface Installing extends Applying {
   readonly facts: ClusterFacts;
-  /** The values for the guard's policies. Undefined: the guard is not installed. */
+  /** The values for the guard's policies. Undefined if the guard is not installed. */
   readonly guard: GuardSite | undefined;
   /** The requested parts, and the parts that are already installed. */
   readonly parts: readonly Part[];
   home: Home;
-  /** How long to wait for Lifeboat, in seconds. */
+  /** The time limit for Lifeboat's start, in seconds. */
   readonly seconds: number;
   readonly entry: ReturnType<typeof entryOf>;
   /** The CA of a certificate that a person provides, in PEM. */
@@ -40,9 +40,9 @@ interface Installing extends Applying {
 }
 
 interface Step {
-  /** The text that is printed when the step is done. */
+  /** The text to print after the step. */
   readonly title: string;
-  /** The form of Lifeboat that needs this step. `Worker`: the step runs only with --worker. */
+  /** If set, the step runs only in the cluster, or only with --worker. */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }
@@ -67,7 +67,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // The scan runs after the webhooks exist. Otherwise the Worker would create unnecessary budgets.
+  // The scan runs after the webhooks exist. The Worker would otherwise create unnecessary PodDisruptionBudgets.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
@@ -163,7 +163,10 @@ function isOwnKind({ apiVersion }: Manifest): boolean {
   return apiVersion.startsWith("lifeboat.dev/");
 }
 
-/** Returns YAML for GitOps, without secrets. The LifeboatConfiguration is last: kubectl stops at an unknown kind. */
+/**
+ * Returns YAML for GitOps, without secrets. The LifeboatConfiguration is last, because kubectl stops at an unknown
+ * kind.
+ */
 function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
   const manifests = plan({ parts, guard, home: { ...home, webhookToken: PLACEHOLDER, ...trust } });
@@ -171,7 +174,7 @@ function exported({ parts, home, guard, ca }: Installing): string {
   return ordered.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
-/** Checks versions before anything is applied, because a missing kind would stop the installation halfway. */
+/** Checks versions before anything is applied. */
 function requireVersions({ parts, facts: { minors } }: Installing): void {
   for (const { name, needs } of parts) {
     const minor = needs && minors[needs.of];
@@ -181,7 +184,9 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   }
 }
 
-/** Checks KubeVirt's gate before anything is applied, because without the gate KubeVirt refuses the shield's Plugin. */
+/**
+ * Checks KubeVirt's feature gate before anything is applied. Without the gate, KubeVirt refuses the shield's Plugin.
+ */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;
@@ -194,7 +199,7 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/** Removes the server, which the Worker replaces. A later install without flags would otherwise keep both. */
+/** Removes the in-cluster server, which the Worker replaces. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));
@@ -222,7 +227,7 @@ async function settleTrust(installing: Installing): Promise<void> {
   if (installing.given !== undefined) await settle(installing.given, givingOf(installing));
 }
 
-/** Takes the tokens from the Worker's entry. Without an entry, makes tokens and writes the entry. */
+/** Reads the tokens from the Worker's entry. If there is no entry, creates tokens and writes the entry. */
 async function giveToken(installing: Installing): Promise<void> {
   const { entry, send, host, home, ca } = installing;
   const { file, cluster, server, said } = entry;

@@ -17,11 +17,13 @@ const KINDS = [
   ["nodes", "node"],
 ] as const;
 const PREFIX = "lifeboat.dev/";
-/** The keys that Lifeboat itself writes and removes. */
+/** The labels and annotations that Lifeboat itself writes and removes. */
 const OWN: ReadonlySet<string> = new Set([names.EVACUATION_LABEL, names.SHIELD_LABEL, names.CORDONED_BY_ANNOTATION]);
 const MOST = 20;
 
-/** Lists the nodes that Lifeboat has cordoned. With `among`, lists the nodes in `among` that are still cordoned. */
+/**
+ * Lists the nodes that Lifeboat has cordoned. If `among` is given, lists the nodes in `among` that are still cordoned.
+ */
 export async function cordonedNodes(connect: () => Client, among?: readonly string[]): Promise<readonly string[]> {
   const nodes = (await connect().list("nodes", { as: Item })).filter(({ spec }) => spec?.unschedulable === true);
   const isMeant = ({ metadata: { name, annotations } }: z.output<typeof Item>) =>
@@ -30,8 +32,8 @@ export async function cordonedNodes(connect: () => Client, among?: readonly stri
 }
 
 /**
- * Lists labels and annotations that owners have set for Lifeboat. `lifeboat uninstall` leaves these keys, because
- * without Lifeboat the keys have no effect.
+ * Lists labels and annotations that owners have set for Lifeboat. `lifeboat uninstall` does not remove these labels and
+ * annotations.
  */
 export async function ownersKeys(connect: () => Client): Promise<readonly string[]> {
   const lines: string[] = [];

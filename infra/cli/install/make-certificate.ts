@@ -1,7 +1,6 @@
 /**
  * Makes the self-signed certificate that Lifeboat serves in the cluster. The webhooks' caBundle contains the
- * certificate. There is no CA: a CA's key in the same Secret could sign other names. Node.js cannot write X.509, so
- * @peculiar/x509 writes the certificate with WebCrypto's keys.
+ * certificate. There is no CA, because a CA's key could sign other names.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
@@ -12,7 +11,7 @@ import type { Pair } from "../../server/listener.ts";
 
 const DAY_MS = 86_400_000;
 const LIFE_MS = 3650 * DAY_MS;
-/** How far the certificate is backdated, because the API server's clock may be behind. */
+/** The time by which the certificate is backdated, because the API server's clock may be behind. */
 const BACKDATED_MS = 3_600_000;
 
 export function validityFrom(now: Date): Validity {
@@ -36,7 +35,7 @@ export async function makeCertificate(host: string, validity: Validity): Promise
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      // The second name is for `kubectl port-forward`.
+      // The name `localhost` is for `kubectl port-forward`.
       new x509.SubjectAlternativeNameExtension([host, "localhost"].map((value) => ({ type: "dns", value }))),
     ],
   });

@@ -1,4 +1,4 @@
-/** The shipped manifests as objects, including the manifests of the optional features. */
+/** The manifests of Lifeboat and its optional features, as objects. */
 import { FEATURES } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
@@ -18,15 +18,15 @@ export const Manifest = z.looseObject({
 });
 export type Manifest = z.output<typeof Manifest>;
 
-/** The bundled manifests, by their path below `infra` (infra/tools/build-command.ts). */
+/** The bundled manifests, keyed by their path below `infra` (infra/tools/build-command.ts). */
 declare const BUNDLED_MANIFESTS: Readonly<Record<string, string>> | undefined;
 
-/** Reads the manifests of a file, by its path below `infra` such as `kubernetes/rbac.yaml`. */
+/** Reads the manifests of a file. The path is relative to `infra`, such as `kubernetes/rbac.yaml`. */
 export function manifestsIn(path: string): readonly Manifest[] {
   return z.array(Manifest).parse(documentsIn(path));
 }
 
-/** Reads a file whose objects have no names yet, because the API server generates the names. */
+/** Reads a file whose objects have no names, because the API server generates the names. */
 export function documentsIn(path: string): readonly unknown[] {
   return loadAll(shippedText(path));
 }
@@ -38,14 +38,14 @@ function shippedText(path: string): string {
   return text;
 }
 
-/** Names an object as kubectl does: `rolebinding.rbac.authorization.k8s.io/lifeboat -n kubevirt`. */
+/** Returns the name of an object as in kubectl: `rolebinding.rbac.authorization.k8s.io/lifeboat -n kubevirt`. */
 export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Manifest): string {
   const [group] = apiVersion.includes("/") ? apiVersion.split("/") : [""];
   const suffix = group ? `.${group}` : "";
   return `${kind.toLowerCase()}${suffix}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
 
-/** An optional feature that `--with` names. `gates`: the feature gates that this installation switches on. */
+/** An optional feature for `--with`. `gates` lists the feature gates that this installation switches on. */
 export interface Part extends Feature {
   /** Paths of the manifests, below `infra`. */
   readonly files: readonly string[];

@@ -1,4 +1,4 @@
-/** The parts of an installation: the shipped manifests, fitted to a cluster. */
+/** Plans an installation: adapts the manifests of Lifeboat to a cluster. */
 import * as z from "zod";
 import { CLUSTER_VARIABLE, DEFAULT_CLUSTER } from "../../server/names.ts";
 import { fitCondition, fitPolicy, type GuardSite, isGuardPolicy, isPolicyPlanned } from "./guard.ts";
@@ -7,19 +7,19 @@ import { type Manifest, manifestsIn, type Part } from "./manifests.ts";
 export interface Site {
   readonly parts: readonly Pick<Part, "files" | "gates">[];
   readonly home: Home;
-  /** The values for the guard's policies. Absent: the policies are as shipped. */
+  /** The values for the guard's policies. If absent, the policies are not adapted. */
   readonly guard?: GuardSite | undefined;
 }
 
-/** The form in which Lifeboat runs: in the cluster or as a Worker. */
+/** Where Lifeboat runs: in the cluster or as a Worker. */
 export type Home =
   | {
       readonly in: "Worker";
       /** The Worker's URL for this cluster, without a trailing slash. */
       readonly url: string;
-      /** The token in the webhooks' URL. Empty: the URL has no token. */
+      /** The token in the webhooks' URL, or an empty string if the URL has no token. */
       readonly webhookToken: string;
-      /** The CA in base64. Absent: the API server trusts the CAs of its host. */
+      /** The CA in base64. If absent, the API server trusts the CAs of its host. */
       readonly caBundle?: string;
     }
   | Inside;
@@ -27,17 +27,17 @@ export type Home =
 export interface Inside {
   readonly in: "Cluster";
   readonly image: string;
-  /** The name of the cluster in the paths of the endpoints. Absent: the server's default name. */
+  /** The name of the cluster in the paths of the endpoints. If absent, the server uses its default name. */
   readonly cluster?: string;
-  /** The token in the webhooks' path. Absent: `install` has not made or read the token yet. */
+  /** The token in the webhooks' path. Absent until `install` has created or read the token. */
   readonly webhookToken?: string;
   /** The CA in base64. */
   readonly caBundle?: string;
-  /** Whether cert-manager makes the certificate and writes the caBundle. */
+  /** If set, cert-manager creates the certificate and writes the caBundle. */
   readonly certManager?: boolean;
 }
 
-/** The CRDs, which are applied first, because later objects are of these kinds. */
+/** The CRDs, which are applied first. */
 export const DEFINITIONS = [
   "crds/evacuations.yaml",
   "crds/nodeevacuations.yaml",
@@ -56,20 +56,17 @@ const BASE = [
   "rolling-maintenance.yaml",
 ] as const;
 
-/**
- * The manifests of the server, in the order of infra/server/kubernetes/component. The functions isWanted and pointed do
- * the same as the patches in that folder.
- */
+/** The manifests of the server, in the order of infra/server/kubernetes/component. */
 const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
   (name) => `server/kubernetes/component/${name}.yaml`,
 );
 export const SERVICE = { namespace: "lifeboat-system", name: "lifeboat-server", port: 443 };
-/** The annotation that names the Certificate whose CA cert-manager writes into the caBundle. */
+/** The annotation that makes cert-manager write the caBundle. The value is the name of a Certificate. */
 export const INJECT = "cert-manager.io/inject-ca-from";
 
 /**
- * Plans the objects in the order in which they are applied. The webhooks are last, because the API server calls
- * Lifeboat when the webhooks exist.
+ * Lists the objects in the order in which they are applied. The webhooks are last, because the API server calls a
+ * webhook as soon as it exists.
  */
 export function plan(site: Site): readonly Manifest[] {
   const files = [
@@ -119,7 +116,7 @@ const Webhooks = z.array(
 );
 type Webhook = Pick<z.output<typeof Webhooks>[number], "matchConditions">;
 
-/** Fits the guard's webhook to the cluster: the webhook reviews deletions by the users that the settings name. */
+/** Adapts the guard's webhook to the cluster. The webhook reviews deletions by the users in the settings. */
 function asking(webhook: Webhook, guard: GuardSite | undefined): Webhook {
   if (guard === undefined) return webhook;
   return { ...webhook, matchConditions: webhook.matchConditions.map((one) => fitCondition(one, guard)) };
@@ -131,7 +128,7 @@ function pointed(manifest: Manifest, home: Home): readonly Webhook[] {
   });
 }
 
-/** Returns the clientConfig of a webhook. Only `install` writes a clientConfig, never the server. */
+/** Returns the clientConfig of a webhook. */
 function clientConfigOf(shipped: string, home: Home) {
   const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
   const { webhookToken, caBundle } = home;
@@ -157,20 +154,17 @@ function ofImage(deployment: Manifest, { image, cluster = DEFAULT_CLUSTER }: Ins
   return { ...spec, template: { ...spec.template, spec: { ...spec.template.spec, containers } } };
 }
 
-/**
- * Returns the LifeboatConfiguration, whose status reports on Lifeboat. Sets only feature gates, because the other
- * settings are the administrator's.
- */
+/** Returns the LifeboatConfiguration. Sets only feature gates, because the administrator owns the other settings. */
 function configuration(parts: Site["parts"]): Manifest {
   const featureGates = Object.fromEntries(parts.flatMap(({ gates }) => gates.map((gate) => [gate, true])));
   const kind = { apiVersion: "lifeboat.dev/v1alpha1", kind: "LifeboatConfiguration" };
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
-/** A feature gate of Lifeboat 0.3. While the spec contains this gate, the CRD refuses every change of the gates. */
+/** A feature gate of Lifeboat 0.3. The CRD refuses changes of the gates while this gate is set. */
 const GATE_OF_0_3 = "EvictionRequests";
 
-/** Returns a JSON patch that removes the gate of Lifeboat 0.3, even if another field manager owns the gate. */
+/** Returns a JSON patch that removes the feature gate of Lifeboat 0.3, even if another field manager owns the gate. */
 export function withoutOldGate(before: unknown, { kind }: Manifest): readonly object[] {
   const found = Configured.safeParse(before);
   const isThere = kind === "LifeboatConfiguration" && found.success && GATE_OF_0_3 in found.data.spec.featureGates;
@@ -179,7 +173,7 @@ export function withoutOldGate(before: unknown, { kind }: Manifest): readonly ob
 
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
-/** Keeps the gates that are already on. A webhook of an installed part may still need these gates. */
+/** Keeps the feature gates that are already on, because installed parts may need them. */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
   if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;
@@ -197,9 +191,8 @@ const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string
 type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * Returns a JSON patch for webhooks that change between a URL and the Service, and for webhooks of the Service with
- * another path or caBundle. Server-side apply cannot replace fields of another manager, such as kubectl or the server
- * of Lifeboat 0.3.
+ * Returns a JSON patch for webhooks whose URL, Service path or caBundle changes. Server-side apply cannot replace
+ * fields of another manager.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];

@@ -1,5 +1,5 @@
 /**
- * Reads the present state of a cluster: KubeVirt, and the parts of Lifeboat that are installed. `install` keeps these
+ * Reads the present state of a cluster: KubeVirt, and the installed parts of Lifeboat. `install` does not remove these
  * parts.
  */
 import * as z from "zod/mini";
@@ -17,7 +17,7 @@ import { type Manifest, manifestsIn, PARTS, type Part } from "./manifests.ts";
 import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 import { type Home, INJECT, isDeployment, isWebhook } from "./plan.ts";
 
-/** The image of this release. The release workflow passes the image's name to infra/tools/build-command.ts. */
+/** The image of this release, from the release workflow. */
 declare const RELEASED_IMAGE: string | undefined;
 export const RELEASE = typeof RELEASED_IMAGE === "undefined" ? undefined : RELEASED_IMAGE;
 
@@ -48,7 +48,7 @@ export async function readClusterFacts(connection: Connection) {
     kubevirtNamespace: namespace,
     featureGates,
     toleratesNoExecute,
-    /** The command that switches on KubeVirt's feature gate Plugins. Undefined: the gate is on. */
+    /** The command that switches on KubeVirt's feature gate Plugins. Undefined if the gate is on. */
     enablingPlugins: featureGates.includes(PLUGINS_GATE)
       ? undefined
       : `kubectl -n ${namespace} patch kubevirt ${name} --type merge -p '${body}'`,
@@ -60,7 +60,7 @@ function requireNew(of: Product, { [of]: minor }: MinorVersions): void {
   throw new Failed(MESSAGES.tooOld(versionText(of, minor), OLDEST[of]));
 }
 
-/** Lists the parts of which at least one object exists. */
+/** Lists the optional features of which at least one object exists. */
 export async function presentParts(send: () => Send): Promise<readonly Part[]> {
   const present: Part[] = [];
   for (const part of PARTS) {
@@ -83,15 +83,15 @@ const Webhooks = z.object({
 });
 
 /**
- * Returns the form in which Lifeboat runs, with the server's image or the Worker's URL. Returns undefined if neither
- * form is found.
+ * Returns whether Lifeboat runs in the cluster or as a Worker, with the server's image or the Worker's URL. Returns
+ * undefined if Lifeboat is not installed.
  */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
   const read = async (file: string, isWanted: (one: Manifest) => boolean) => {
     const manifest = manifestsIn(file).find(isWanted);
     return manifest && (await readObject(manifest, send()));
   };
-  // If a Worker and the server both exist, the webhook shows which form is in use.
+  // If both a Worker and the server exist, the webhook's URL decides.
   const webhook = await read("kubernetes/webhook.yaml", isWebhook);
   const worker = webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
   if (worker !== undefined) return worker;
@@ -113,13 +113,11 @@ interface Said {
   readonly inCluster?: true | undefined;
   readonly image?: string | undefined;
   readonly certManager?: true | undefined;
-  /** The CA of a certificate that cert-manager does not make. */
+  /** The CA of the certificate, unless cert-manager creates the certificate. */
   readonly caBundle?: string | undefined;
 }
 
-/**
- * Chooses the form of Lifeboat if `--worker` is not given: the cluster with `--in-cluster`, otherwise the present form.
- */
+/** Decides where Lifeboat runs if `--worker` is not given. */
 export function homeOf({ inCluster, image, certManager, caBundle }: Said, present: Home | undefined): Home {
   const there = present?.in === "Cluster" ? present : undefined;
   if (inCluster || there !== undefined) {
@@ -131,7 +129,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
   throw new UsageError(MESSAGES.needsForm);
 }
 
-/** Returns the image of this release. If the present image comes from another repository, returns the present image. */
+/** Returns the image of this release. Returns the present image if it comes from another repository. */
 export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;

@@ -1,4 +1,4 @@
-/** Advises to install the relay. Without the relay, a Worker does some work of the installed parts too late. */
+/** Advises to install the relay, because a Worker without the relay acts too late. */
 import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { RELAY_INSTALL } from "../doctor/permissions.ts";
@@ -13,7 +13,7 @@ interface Installed {
   readonly home: Home;
 }
 
-/** Returns the advice, or an empty text if nothing is missing. In the cluster, Lifeboat needs no relay. */
+/** Returns the advice, or an empty string if no relay is needed. */
 export async function relayAdvice({ parts, home }: Installed, send: Send): Promise<string> {
   const reasons = parts.flatMap(({ withoutRelay }) => withoutRelay ?? []);
   if (home.in === "Cluster" || reasons.length === 0) return "";

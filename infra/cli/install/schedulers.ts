@@ -14,8 +14,8 @@ const Bindings = z.object({
 });
 
 /**
- * Returns the accounts of schedulers, whose roles allow binding and deleting pods. Ignores roles of groups. Returns
- * undefined if `roles` or `bindings` is not a list.
+ * Returns the accounts whose roles allow binding and deleting pods. Ignores groups. Returns undefined if `roles` or
+ * `bindings` is not a list.
  */
 function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | undefined {
   const [seen, bound] = [Roles.safeParse(roles).data, Bindings.safeParse(bindings).data];
@@ -30,10 +30,7 @@ function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | un
   return [...new Set(usernames)];
 }
 
-/**
- * Returns whether the rules belong to a scheduler's role. Returns false for an administrator's role, which allows
- * everything by `*`.
- */
+/** Returns whether the rules belong to a scheduler's role. Returns false for an administrator's role with `*`. */
 function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
   const may = (verb: string, resource: string) =>
     rules.some(({ verbs, resources }) => resources.includes(resource) && (verbs.includes(verb) || verbs.includes("*")));
@@ -44,7 +41,7 @@ const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
 /**
  * Finds the accounts of schedulers in ClusterRoles and their bindings. Returns undefined if the caller may not list
- * ClusterRoles or bindings.
+ * them.
  */
 export async function findSchedulers(send: Send): Promise<readonly string[] | undefined> {
   const list = (plural: string) => send({ method: "GET", path: `${RBAC}/${plural}`, expect: [403, 404] });
@@ -53,8 +50,8 @@ export async function findSchedulers(send: Send): Promise<readonly string[] | un
 }
 
 /**
- * Returns the unknown schedulers, and the command that adds them to the guard's requesters. Returns undefined if the
- * guard knows all schedulers.
+ * Returns the unknown schedulers, and the command that adds them to the guard's settings. Returns undefined if all
+ * schedulers are known.
  */
 export function schedulerFix(schedulers: readonly string[], requesters: readonly string[]) {
   const unknown = schedulers.filter((name) => !requesters.includes(name));
@@ -66,7 +63,7 @@ export function schedulerFix(schedulers: readonly string[], requesters: readonly
   };
 }
 
-/** Returns a warning for schedulers that are not among the guard's requesters. */
+/** Returns a warning about schedulers that the guard's settings do not contain. */
 export async function adviseOnSchedulers(send: Send, requesters: readonly string[]): Promise<string> {
   const schedulers = await findSchedulers(send);
   if (schedulers === undefined) return MESSAGES.schedulersUnread;

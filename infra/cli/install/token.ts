@@ -1,4 +1,4 @@
-/** The Secrets with tokens of Lifeboat's account, for a Worker. Each Secret gets a name that was never used before. */
+/** The Secrets with tokens of Lifeboat's account, for a Worker. Each new Secret gets a new name. */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
@@ -10,7 +10,7 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 const ACCOUNT = "lifeboat";
 const OF_ACCOUNT = "kubernetes.io/service-account.name";
-/** The label in which the API server stores the day of the token's last use. */
+/** The label with the day of the token's last use. */
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 const SECRETS = `/api/v1/namespaces/${LIFEBOAT_NAMESPACE}/secrets`;
 
@@ -33,11 +33,10 @@ export async function listTokens(send: Send): Promise<readonly TokenSecret[]> {
 function tokenSecretOf({ metadata, data: { token } }: z.output<typeof Secret>) {
   const { name, creationTimestamp: createdAt, labels } = metadata;
   const text = token === undefined ? undefined : Buffer.from(token, "base64").toString();
-  // The token is undefined until the token controller has filled the Secret.
   return { name, createdAt, token: text, isUsed: labels[LAST_USED] !== undefined };
 }
 
-/** Creates a Secret and returns its token, which the token controller writes. */
+/** Creates a Secret, and waits until the token controller has written the token. */
 export async function createToken(send: () => Send, host: Host): Promise<TokenSecret & { readonly token: string }> {
   const [body] = documentsIn("kubernetes/worker/token.yaml");
   const created = await send()({ method: "POST", path: SECRETS, body });

@@ -10,7 +10,7 @@ import { partsOf, SECRET, type ServerSecret } from "../../server/secret.ts";
 
 export interface Present {
   readonly secret: ServerSecret;
-  /** The caBundles of the webhooks that lead to the Service, in base64. */
+  /** The caBundles of the webhooks that call the Service, in base64. */
   readonly caBundles: readonly string[];
   /** The webhook token in the webhooks' paths. */
   readonly token: string | undefined;
@@ -24,7 +24,9 @@ export interface Situation extends Present {
 
 export type TrustDecision =
   | { readonly action: "Make" }
-  /** `trusted`: the caBundles during and after the change, in PEM. Absent: cert-manager writes the caBundle. */
+  /**
+   * `trusted` contains the caBundles during and after the change, in PEM. If absent, cert-manager writes the caBundle.
+   */
   | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
   | { readonly action: "Refuse"; readonly why: string };
 
@@ -38,7 +40,7 @@ const certManagers: Rule = ({ isCertManagers: is }, pair) => {
   return is && pair !== undefined ? { action: "Keep" } : undefined;
 };
 
-/** A person provides the CA, and has put the certificate into the Secret. */
+/** A person provides the CA and the certificate. */
 const broughtAlong: Rule = ({ ca }, pair) => {
   if (ca === undefined) return undefined;
   if (pair === undefined) return { action: "Refuse", why: `--ca-bundle: ${WHERE} has no certificate: ${README}` };
@@ -46,7 +48,7 @@ const broughtAlong: Rule = ({ ca }, pair) => {
   return trustIn(encoded(ca), pair.certPem).trusted ? { action: "Keep", trusted: [ca, ca] } : { action: "Refuse", why };
 };
 
-/** Another party made the certificate, and the server cannot use it. The other party has to replace the certificate. */
+/** Another party made the certificate, and the server cannot use it. */
 const unusable: Rule = ({ secret }, pair) => {
   const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
   if (pair !== undefined || found === undefined || isOwn(found)) return undefined;
@@ -63,14 +65,14 @@ const madeAnew: Rule = (situation, pair) => {
   return left < RENEWED_BEFORE_MS ? { action: "Make" } : undefined;
 };
 
-/** Lifeboat's own certificate can be kept. */
+/** Lifeboat's own certificate is still valid. */
 const kept: Rule = ({ caBundles, now }, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined || !isOwn(certificate)) return undefined;
   return { action: "Keep", trusted: [bundle([...trustedIn(caBundles, now), certificate]), bundle([certificate])] };
 };
 
-/** The webhooks trust another party's certificate. The certificate and the webhooks' caBundle stay unchanged. */
+/** The webhooks trust another party's certificate, which Lifeboat does not replace. */
 const someoneElses: Rule = ({ caBundles }, pair) => {
   const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
   if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };
@@ -102,10 +104,7 @@ export function decideTrust(situation: Situation): TrustDecision {
   return { action: "Make" };
 }
 
-/**
- * Returns whether Lifeboat made the certificate. `install` and the server of Lifeboat 0.3 make self-signed certificates
- * with a time in the name.
- */
+/** Returns whether Lifeboat made the certificate. Such a certificate is self-signed and has a time in its name. */
 export function isOwn({ subject, issuer }: X509Certificate): boolean {
   return subject === issuer && subject.startsWith(`CN=${HOST}@`);
 }
@@ -118,7 +117,7 @@ function bundle(certificates: readonly X509Certificate[]): string {
   return [...new Set(certificates.map((one) => `${one.toString().trim()}\n`))].toSorted().join("");
 }
 
-/** Returns two caBundles in PEM, for the time during and after the replacement of the certificate in the Secret. */
+/** Returns two caBundles in PEM: for the time during the replacement of the certificate, and for the time after it. */
 export function bundlesAround(
   made: Pair | undefined,
   { secret, caBundles }: Present,

@@ -1,4 +1,4 @@
-/** Lists the work in progress when Lifeboat is removed, and withdraws the work while Lifeboat still runs. */
+/** Lists the work in progress when Lifeboat is removed, and withdraws this work. */
 import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
 import { isActive, isHeldOff } from "../../../shared/kube/evacuation.ts";
@@ -13,20 +13,17 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 interface UnderWay {
   readonly uid: string;
-  /** The name as kubectl writes it: `nodeevacuation.lifeboat.dev/kernel`. */
+  /** The name as in kubectl: `nodeevacuation.lifeboat.dev/kernel`. */
   readonly name: string;
-  /** The phase and the subject, in words. */
+  /** The phase, and the node or VM. */
   readonly about: string;
-  /** Withdraws the object. Undefined: the object is ending already. */
+  /** Withdraws the object. Undefined if the object is already withdrawn. */
   readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
 }
 
 type List = (cluster: Client) => Promise<readonly UnderWay[]>;
 
-/**
- * RollingMaintenances are withdrawn before NodeEvacuations, because a RollingMaintenance would start further
- * NodeEvacuations.
- */
+/** RollingMaintenances are withdrawn before NodeEvacuations, because they could create further NodeEvacuations. */
 const rollingMaintenances: List = async (cluster) =>
   ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
     .filter((one) => !hasRollingEnded(one))
@@ -52,12 +49,12 @@ const evacuations: List = async (cluster) =>
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
     about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
-    // An ended Evacuation is withdrawn if it keeps its VM stopped.
+    // An ended Evacuation is withdrawn if it prevents the start of its VM.
     withdraw:
       isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));
 
-/** Withdraws an object. 409: another party has created a new object with the same name. */
+/** Withdraws an object. The API server answers 409 if another party has created a new object with the same name. */
 async function withdrawObject(
   resource: "rollingmaintenances" | "nodeevacuations",
   { name, uid }: Pick<UnderWay, "name" | "uid">,
@@ -69,13 +66,13 @@ async function withdrawObject(
 
 interface Stage {
   readonly lists: readonly List[];
-  /** The message if objects of this stage have not ended in time. */
+  /** The message if some objects are not finished in time. */
   readonly otherwise: string;
 }
 
 /**
- * The stages of the withdrawal. Nodes come before VMs, because the end of a node's maintenance also ends the
- * evacuations of its VMs.
+ * The steps of the withdrawal. Nodes come before VMs, because the end of a node's maintenance also ends the evacuations
+ * of its VMs.
  */
 const STAGES: readonly Stage[] = [
   {
@@ -92,7 +89,7 @@ async function listAll(lists: readonly List[], cluster: Client): Promise<readonl
   return (await Promise.all(lists.map((list) => list(cluster)))).flat();
 }
 
-/** Returns one line for each object that has not ended. */
+/** Returns one line for each unfinished object. */
 export async function linesUnderWay({ cluster }: Connection): Promise<readonly string[]> {
   const all = await listAll(
     STAGES.flatMap(({ lists }) => lists),
@@ -105,8 +102,8 @@ const POLL_MS = 1000;
 const WITHDRAWN_SECONDS = 90;
 
 /**
- * Withdraws everything and waits for the end, while Lifeboat runs. A mark that stays on a VMI would make KubeVirt move
- * the VM.
+ * Withdraws all work and waits until it is finished. Lifeboat must still run, so that it clears evacuationNodeName on
+ * VMIs.
  */
 export async function withdrawAll(connection: Connection, host: Host): Promise<void> {
   const until = host.now().getTime() + WITHDRAWN_SECONDS * 1000;

@@ -1,6 +1,4 @@
-/**
- * `lifeboat uninstall`: removes everything of Lifeboat from a cluster, and lists the objects and fields that remain.
- */
+/** `lifeboat uninstall`: removes Lifeboat from a cluster, and lists the objects and fields that remain. */
 import { type Client, meaningOf } from "../../../shared/kube/client.ts";
 import { actOnNode } from "../../../shared/act/nodes.ts";
 import type { Resource } from "../../../shared/kube/resources.ts";
@@ -19,7 +17,7 @@ import { linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
 
-/** Objects that belong to no part: objects that earlier versions installed, and objects that people add by hand. */
+/** Objects of earlier versions, and objects that people create by hand. */
 const FURTHER = [
   "kubernetes/optional/configuration/configuration.yaml",
   "relay/kubernetes/serviceaccount.yaml",
@@ -57,11 +55,11 @@ labels and annotations from VMs, pods and migrations.`,
 
 interface Found {
   readonly present: readonly Manifest[];
-  /** Work in progress, one line for each object. */
+  /** Work in progress, with one line for each object. */
   readonly underWay: readonly string[];
-  /** Nodes that stay cordoned, unless maintenance in progress uncordons them. */
+  /** Nodes that will remain cordoned, unless maintenance in progress uncordons them. */
   readonly cordoned: readonly string[];
-  /** Labels and annotations that owners have set, which stay. */
+  /** Labels and annotations of owners, which are not removed. */
   readonly owners: readonly string[];
 }
 
@@ -97,7 +95,7 @@ async function removeFound(
   if (owners.length > 0) host.stderr.write(MESSAGES.leftOfOwners(owners));
 }
 
-/** Removes the webhooks first, so that nothing new starts. Withdraws work in progress while Lifeboat still runs. */
+/** Removes the webhooks first, and then withdraws work in progress while Lifeboat still runs. */
 async function removeAll(present: readonly Manifest[], connection: Connection, host: Host): Promise<void> {
   const remove = async (manifests: readonly Manifest[]) => {
     for (const manifest of manifests) {
@@ -109,8 +107,7 @@ async function removeAll(present: readonly Manifest[], connection: Connection, h
   await withdrawAll(connection, host);
   await remove(present.filter(isDeployment));
   await remove(present.filter((manifest) => !isWebhook(manifest) && !isDeployment(manifest)));
-  // Removes labels and budgets last. A Worker or a terminating pod that still has permissions would write the labels
-  // and budgets again.
+  // Removes labels and PodDisruptionBudgets last, because a running Lifeboat could write them again.
   for (const [what, count] of Object.entries(await cleanObjects(connection.cluster))) {
     if (count > 0) host.stdout.write(MESSAGES.cleaned(what, count));
   }
@@ -126,8 +123,7 @@ function everything(): readonly Manifest[] {
 }
 
 function lateness({ kind }: Manifest): number {
-  // The policy that protects Evacuations is deleted before the CRD, because the policy would prevent the CRD's
-  // deletion.
+  // The policy that protects Evacuations must be deleted before the CRD.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
 }
 
@@ -139,7 +135,7 @@ const Keys = z._default(z.record(z.string(), z.string()), {});
 const Meta = z.object({ namespace: z._default(z.string(), ""), name: z.string(), labels: Keys, annotations: Keys });
 const Item = z.object({ metadata: Meta });
 
-/** Removes Lifeboat's labels and annotations. Returns how many objects were cleaned, by kind. */
+/** Removes Lifeboat's labels and annotations. Returns the number of changed objects for each kind. */
 export async function cleanObjects(connect: () => Client): Promise<Readonly<Record<string, number>>> {
   return {
     "virtual machines": await clean(connect, "virtualmachineinstances", LABELS),
@@ -151,7 +147,6 @@ export async function cleanObjects(connect: () => Client): Promise<Readonly<Reco
   };
 }
 
-/** Removes keys from the labels and annotations of objects. */
 async function clean(
   connect: () => Client,
   resource: Resource,
@@ -168,7 +163,7 @@ async function clean(
   return count;
 }
 
-/** Makes a merge patch, in which null removes a key. */
+/** Returns a merge patch. A null in the patch removes a key. */
 function removals(present: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, null> {
   return Object.fromEntries(keys.flatMap((key) => (key in present ? [[key, null]] : [])));
 }
@@ -192,13 +187,13 @@ async function isDone(act: () => ReturnType<typeof actOnNode>): Promise<boolean>
   return false;
 }
 
-/** Deletes Lifeboat's budgets. The label alone is not enough, because another product may use the same label. */
+/** Deletes Lifeboat's PodDisruptionBudgets. Other products may use the same label. */
 async function deleteBudgets(connect: () => Client): Promise<number> {
   const found = await connect().list("poddisruptionbudgets", { labels: OURS });
   const ours = found.filter(({ managedByUs }) => managedByUs);
   for (const budget of ours) {
     const { namespace, name, uid } = budget;
-    // 409: a terminating pod recreated the budget.
+    // The API server answers 409 if a terminating pod has recreated the PodDisruptionBudget.
     const deleted = await connect().delete("poddisruptionbudgets", { namespace, name, uid });
     meaningOf(deleted, { ...IF_THERE, 409: "Done" });
   }

@@ -1,4 +1,4 @@
-/** The Worker's entry for a cluster in CLUSTERS or in the registry, and the administrator's file with this entry. */
+/** The Worker's entry for a cluster in CLUSTERS or in the registry, and the file with this entry. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -32,8 +32,8 @@ interface From {
 }
 
 /**
- * Writes a new entry with new tokens into a file that only its owner can read. If the write fails, the Secret with the
- * new token is deleted.
+ * Writes a new entry with new tokens into a file that only its owner can read. Deletes the Secret with the new token if
+ * the write fails.
  */
 export async function newEntry(file: string, { server, send, host }: From): Promise<WorkerEntry> {
   const { name, token } = await createToken(send, host);
@@ -52,8 +52,8 @@ function entryText(entry: object): string {
 }
 
 /**
- * Reads the entry from its file. If the entry lists several tokens, the first token is the newest. Returns undefined
- * without a file. No message quotes the file, because the file contains tokens.
+ * Reads the entry from its file, with the newest of its tokens. Returns undefined if there is no file. Error messages
+ * contain no text of the file.
  */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
@@ -73,7 +73,10 @@ export async function readEntry(file: string, cluster: string): Promise<WorkerEn
   };
 }
 
-/** Returns the Worker's URL without a trailing slash. Throws unless the URL uses https and has no path of a cluster. */
+/**
+ * Returns the Worker's URL without a trailing slash. Throws if the URL does not use https, or if it contains the path
+ * of a cluster.
+ */
 export function workerUrlOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol !== "https:") throw new InvalidArgumentError(MESSAGES.expectedHttps);
@@ -86,16 +89,13 @@ export function pemIn(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // The error below also covers an unreadable file.
+    // The error below is also for an unreadable file.
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
   throw new InvalidArgumentError(MESSAGES.expectedPem);
 }
 
-/**
- * Returns the given name of the cluster, otherwise the name of the context. Throws if the registry does not accept the
- * name.
- */
+/** Returns the given name of the cluster, or the name of the context. Throws if the name is invalid in the registry. */
 export function clusterNameOf(said: string | undefined, context: string): string {
   const name = said ?? context;
   if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;

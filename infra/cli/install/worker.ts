@@ -1,4 +1,4 @@
-/** The Worker during an installation: whether it knows the cluster, is ready, and has read every VM. */
+/** Checks the Worker during an installation: whether it knows the cluster, is ready, and has read every VM. */
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { rootCertificates } from "node:tls";
@@ -13,14 +13,14 @@ import type { WorkerEntry } from "./worker-entry.ts";
 export interface Worker extends WorkerEntry {
   /** The URL with the cluster's path, without a trailing slash. */
   readonly url: string;
-  /** The CA of the Worker's certificate in PEM, if that CA is not public. */
+  /** The CA of the Worker's certificate in PEM, if the CA is not public. */
   readonly ca?: string;
 }
 
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
-/** The maximum number of characters that a message quotes from an answer. */
+/** The maximum number of characters that a message quotes. */
 const LONGEST = 300;
 
 interface Waiting {
@@ -56,15 +56,12 @@ async function whyNotReady(worker: Worker, host: Host): Promise<string | undefin
   if (code === 401 || code === 404) return MESSAGES.workerUnknowing;
   if (code !== 200)
     return MESSAGES.workerAnswers(`${worker.url}/readyz`, code, Readyz.safeParse(body).data?.message ?? said);
-  // This request is no review. It only shows whether the webhook's endpoint accepts the token.
+  // This request is not a review. It shows whether the endpoint accepts the token.
   const review = await ask("POST /admission/evictions", { ...asking, token: worker.webhookToken });
   return review.code === 401 ? MESSAGES.workerUnknowing : undefined;
 }
 
-/**
- * Asks the Worker for the first full scan, and repeats the request until the scan has ended. Each request may take all
- * of the remaining time.
- */
+/** Asks the Worker for the first full scan. Repeats the request until the scan is finished. */
 export async function askForScan(worker: Worker, { host, seconds }: Waiting): Promise<void> {
   const last = host.now().getTime() + seconds * 1000;
   await until(MESSAGES.scanNotEnded, { host, seconds }, async () => {
@@ -86,10 +83,7 @@ interface Asking {
   readonly ms: number;
 }
 
-/**
- * Sends a request. Does not use `fetch`, because `fetch` accepts no CA and gives up if no answer starts within five
- * minutes.
- */
+/** Sends a request. Does not use `fetch`, because `fetch` has no option for a CA. */
 async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
   const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);

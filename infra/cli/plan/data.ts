@@ -1,16 +1,15 @@
-/** A plan as data: JSON, and the RollingMaintenance that performs the plan. */
+/** A plan as JSON, or as a RollingMaintenance that performs the plan. */
 import { API_GROUP } from "../../../shared/kube/resources.ts";
 import type { PlanOptions } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
 import { isNotDrained } from "./table.ts";
 import { isInTheWay } from "../../../shared/preflight/verdict.ts";
 
-/** Returns the plan as JSON, with the pods of VMs and the pods that block. plan.schema.json describes every field. */
+/** Returns the plan as JSON. plan.schema.json describes every field. */
 export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence, ...plan }: Plan) {
   return {
     verdict,
     begins,
-    // If a node is not drained, the plan has no end.
     ...(!plan.nodes.some(isNotDrained) && { takes }),
     basis,
     unread,
@@ -27,16 +26,15 @@ export function jsonOf({ verdict, begins, takes, basis, unread, stuck, evidence,
 /** The CRD's default and maximum of `nodeTimeoutSeconds`. */
 const TIMEOUT = { usual: 3600, most: 604_800 } as const;
 
-/** Returns twice the expected seconds of a node's drain. Returns undefined if the default suffices. */
+/**
+ * Returns twice the expected duration of a node's drain, in seconds. Returns undefined if the CRD's default is enough.
+ */
 export function timeoutFor(seconds: number): number | undefined {
   const needed = Math.min(TIMEOUT.most, Math.ceil(2 * seconds));
   return needed > TIMEOUT.usual ? needed : undefined;
 }
 
-/**
- * Returns the RollingMaintenance that performs a plan, with the nodes in the plan's order. Fields with default values
- * of the CRD are left out.
- */
+/** Returns the RollingMaintenance that performs a plan. Leaves out fields that have the CRD's default values. */
 export function rollingMaintenanceOf(
   { nodes }: Plan,
   { at, until, parallel, template }: PlanOptions,

@@ -1,4 +1,4 @@
-/** All messages of `lifeboat plan`, in its table and around it. The messages of shared/plan give the reasons. */
+/** All messages of `lifeboat plan`. The messages of shared/plan give the reasons. */
 import { printable } from "../print.ts";
 
 const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;

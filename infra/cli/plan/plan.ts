@@ -1,4 +1,4 @@
-/** `lifeboat plan`: rehearses a rolling maintenance, one node after another, and shows the result for each node. */
+/** `lifeboat plan`: predicts a rolling maintenance, and shows the result for each node. */
 import { setFlagsFromString } from "node:v8";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { WHEN_BLOCKED, type WhenBlocked } from "../../../shared/kube/node-evacuation.ts";
@@ -103,12 +103,12 @@ function bytesOf(text: string): number {
   throw new InvalidArgumentError(MESSAGES.expectedBandwidth);
 }
 
-/** Reads the cluster, and makes the plan. Prints the progress on stderr. */
+/** Reads the cluster, and plans the maintenance. Prints the progress on stderr. */
 export async function rehearse(options: PlanOptions, { connection, host }: With) {
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`${MESSAGES.reading(what)}\n`));
   host.stderr.write(`${MESSAGES.rehearsing(options.nodes.length)}\n`);
-  // Limits V8's space for new objects. A larger space takes memory, and makes a rehearsal no faster.
+  // Limits V8's memory for new objects.
   setFlagsFromString("--semi-space-growth-factor=1");
   const made = planOf(facts, options);
   const [missing] = made.missing;

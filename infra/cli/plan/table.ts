@@ -53,7 +53,7 @@ function headline(plan: Plan): string {
   return MESSAGES.headline(sums, endOf(plan));
 }
 
-/** Says when the plan ends. If a node is not drained, the plan has no end. */
+/** Describes when the plan is finished. A plan has no end if a node is not drained. */
 function endOf({ nodes, begins, takes }: Plan): string {
   const [first, ...others] = nodes.filter(isNotDrained);
   if (first === undefined) return MESSAGES.ends(clockText(begins, takes.least), clockText(begins, takes.most));
@@ -65,7 +65,7 @@ export function isNotDrained({ verdict, refusal }: Pick<NodePlan, "verdict" | "r
   return verdict === "WillBlock" || verdict === "NoRoom" || refusal !== undefined;
 }
 
-/** Renders hours and minutes in this computer's zone. */
+/** Renders hours and minutes in this computer's time zone. */
 function clockText(begins: string, seconds: number): string {
   const time = new Date(Date.parse(begins) + seconds * 1000);
   return [time.getHours(), time.getMinutes()].map((number) => String(number).padStart(2, "0")).join(":");
@@ -81,7 +81,6 @@ const GAP = "  ";
 const SHORTEST_NAME = 8;
 const HEADER = ["NODE", "STARTS", "VMS", "MOVES", "ENDS", "VERDICT"] as const;
 
-/** Renders a row for each node. Cuts long names unless the output is wide. */
 function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   const rows = nodes.map(({ node, vms, moves, starts, ends, verdict, unproven, ...one }) => {
     const end = isNotDrained({ ...one, verdict }) ? "" : rangeText(begins, ends);
@@ -123,8 +122,8 @@ function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint)
 }
 
 /**
- * Lists the nodes whose drain does not start. The first of these nodes stops a RollingMaintenance, unless
- * `whenNodeFails` is Continue.
+ * Lists the nodes whose drain does not start. The first such node stops a RollingMaintenance, unless `whenNodeFails` is
+ * Continue.
  */
 function refusals(nodes: readonly NodePlan[], paint: Paint): readonly (readonly string[])[] {
   const last = nodes.length - 1;
@@ -175,7 +174,6 @@ function canaryCommand(canary: string): string {
   return `lifeboat evacuate ${name} -n ${namespace}`;
 }
 
-/** Returns an image's name without its registry. */
 function nameOf(image: string): string {
   return image.replace(/^.*\//, "").replace(/^(.*@sha256:.{8}).*$/, "$1");
 }

@@ -1,4 +1,4 @@
-/** Runs only the sandbox's API server in a process, as a child of the benchmark. */
+/** Runs the sandbox's API server as a child process of the benchmark. */
 import * as z from "zod";
 import { createAuthority, KUBEVIRT_DEFINITIONS, startApiServer } from "../../sandbox/index.ts";
 import { argumentOf, say } from "./child.ts";

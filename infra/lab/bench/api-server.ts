@@ -1,4 +1,4 @@
-/** Starts an API server in a separate process, so that its CPU time can be measured. No controllers run. */
+/** Starts an API server in a separate process, so that its CPU time can be measured. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import {
@@ -26,7 +26,7 @@ export interface MeasuredApiServer {
   readonly lifeboatToken: string;
   /** Delays each later request of Lifeboat by this time. */
   delay(milliseconds: number): void;
-  /** Returns the CPU time of the API server's process so far. */
+  /** Returns the CPU time of the API server's process. */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }

@@ -13,9 +13,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/**
- * Starts a child process. `file` is in the same folder as this file. The child reads the argument with `argumentOf`.
- */
+/** Starts a child process. `file` is in the folder of this file. The child reads the argument with `argumentOf`. */
 export function startChild(file: string, argument: unknown): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, [JSON.stringify(argument)], {
@@ -43,7 +41,7 @@ export function startChild(file: string, argument: unknown): Child {
   };
 }
 
-/** Returns the argument with which the parent started this process. Only the child process calls this. */
+/** Returns the argument from the parent process. Only a child process calls this function. */
 export function argumentOf<S extends z.ZodType>(schema: S): z.output<S> {
   return schema.parse(JSON.parse(process.argv[2] ?? ""));
 }

@@ -33,7 +33,7 @@ export interface ImageServer {
 const ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 const KEPT = new Agent({ keepAlive: true, timeout: 1000, rejectUnauthorized: false });
 
-/** Starts the server from its image. Requires applied manifests and a built image. */
+/** Starts the server from its image. The manifests must be applied, and the image must be built. */
 export async function startImageServer(api: MeasuredApiServer): Promise<ImageServer> {
   const root = await mkdtemp(join(tmpdir(), "lifeboat-pod-"));
   await mkdir(join(root, ACCOUNT), { recursive: true });
@@ -50,7 +50,7 @@ export async function startImageServer(api: MeasuredApiServer): Promise<ImageSer
   const end = once(child, "exit");
   const port = await portIn(createInterface(child.stdout));
   const startMs = performance.now() - started;
-  // Discards the remaining output, because a full pipe would block the server.
+  // Reads the remaining output, because a full pipe would block the server.
   child.stdout.resume();
   const { data = {} } = (await api.client.get(secrets, SERVER)) ?? {};
   const token = Buffer.from(data["webhookToken"] ?? "", "base64").toString();

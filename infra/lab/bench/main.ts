@@ -1,4 +1,4 @@
-/** `npm run bench`: measures Lifeboat and a baseline (the floor) in the same run, and prints one table. */
+/** `npm run bench`: measures Lifeboat and a baseline in the same run, and prints one table. */
 import { nameOf, readArguments, FLAG, HELP, runTool } from "../../tools/console/arguments.ts";
 import { startTimeLine } from "../../tools/console/time-line.ts";
 import { type Measurement, renderMeasurements } from "./measurement.ts";

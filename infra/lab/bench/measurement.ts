@@ -1,16 +1,13 @@
-/** A line of the table: a measurement and its floor, which is a baseline from the same run. */
+/** A line of the table: a measurement and its baseline from the same run. */
 import { aligned } from "../../cli/table.ts";
 
 export interface Measurement {
   readonly what: string;
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
-  /**
-   * Samples of the baseline in the same unit, one for each measured sample. Measured samples and baseline samples
-   * alternate in time.
-   */
+  /** Samples of the baseline, one for each measured sample and in the same unit. */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
-  /** The highest acceptable ratio to the floor, or, without a floor, the highest acceptable median. */
+  /** The highest acceptable ratio to the baseline. Without a baseline, the highest acceptable median. */
   readonly target?: number;
 }
 
@@ -22,10 +19,7 @@ export function median(samples: readonly number[]): number {
   return (below + above) / 2;
 }
 
-/**
- * Returns the ratio of each sample to its floor sample. Load on the machine slows down both measurements and hardly
- * changes the ratio.
- */
+/** Returns the ratio of each sample to its baseline sample. */
 function ratiosOf({ samples, floor }: Measurement): readonly number[] {
   return floor === undefined ? [] : samples.map((value, index) => value / (floor.samples[index] ?? Number.NaN));
 }
@@ -50,7 +44,6 @@ export function renderMeasurements(measurements: readonly Measurement[]): string
   return aligned([head, ...rows], { right: (column) => ![0, 2, 7].includes(column) }).join("\n");
 }
 
-/** Rounds to three significant digits. Rounds numbers from 100 to integers. */
 function figure(value: number): string {
   if (Math.abs(value) >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(3)));

@@ -1,4 +1,4 @@
-/** Fills a cluster for a plan: nodes with VMs of several kinds, and with pods of ReplicaSets. */
+/** Fills a cluster for a plan: nodes, VMs of several kinds, and pods of ReplicaSets. */
 import { core, type KubeClient, kubevirt, launcherPod } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 
@@ -12,7 +12,7 @@ const PODS_PER_REPLICA_SET = 20;
 export interface PlanSize {
   readonly nodes: number;
   readonly vms: number;
-  /** The number of pods, launcher pods included. */
+  /** The number of pods, including launcher pods. */
   readonly pods: number;
 }
 

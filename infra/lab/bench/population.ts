@@ -1,9 +1,9 @@
-/** Fills a cluster with nodes, VMs, launcher pods, budgets, and other pods. */
+/** Fills a cluster with nodes, VMs, launcher pods, PodDisruptionBudgets, and other pods. */
 import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 import { derivedName, hash8 } from "../../../shared/kube/objects.ts";
 
-/** The limit of concurrent requests. */
+/** The maximum number of parallel requests. */
 const CONCURRENCY = 16;
 const VMS_PER_NODE = 100;
 export const VMS_PER_NAMESPACE = 34;
@@ -28,8 +28,8 @@ export function planVm(index: number): PlannedVm {
 }
 
 /**
- * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips nodes and namespaces that earlier
- * VMs already use.
+ * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips nodes and namespaces that already
+ * exist.
  */
 export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
   const planned = numbered(to).map(planVm);
@@ -49,7 +49,7 @@ function nodeOf(name: string): core.Draft<core.Node> {
   return { metadata: { name, labels }, spec: {}, status: { capacity: allocatable, allocatable, conditions: [ready] } };
 }
 
-/** Creates running VMIs, as KubeVirt's controllers would. The nodes and namespaces of the VMIs must exist. */
+/** Creates running VMIs. The nodes and namespaces of the VMIs must exist. */
 export function createVms(client: KubeClient, from: number, to: number): Promise<readonly Vm[]> {
   return inParallel(numbered(to).slice(from).map(planVm), CONCURRENCY, async (vm) => {
     const { metadata } = await client.create(kubevirt.virtualMachineInstances, vmiOf(vm));
@@ -114,7 +114,7 @@ export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise
   );
 }
 
-/** Creates Lifeboat's budget for each VM, without a status. */
+/** Creates Lifeboat's PodDisruptionBudget for each VM, without a status. */
 export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.PodDisruptionBudget[]> {
   return inParallel(vms, CONCURRENCY, (vm) =>
     client.create(core.podDisruptionBudgets, {
@@ -129,7 +129,7 @@ export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<r
   );
 }
 
-/** KubeVirt keeps this many finished migrations of each VM. */
+/** The number of finished migrations that KubeVirt keeps for each VM. */
 const FINISHED_PER_VM = 5;
 
 export async function createFinishedMigrations(client: KubeClient, vms: readonly PlannedVm[]): Promise<void> {

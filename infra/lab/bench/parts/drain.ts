@@ -1,6 +1,6 @@
 /**
- * Measures how long kubectl and a NodeEvacuation drain a node. Lifeboat runs outside of the cluster, runs in the
- * cluster, or is not installed.
+ * Measures how long a drain of a node takes with kubectl and with a NodeEvacuation. Lifeboat runs outside the cluster,
+ * in the cluster, or not at all.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -26,12 +26,12 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** The duration of a migration. It is long, so that the speed of the sandbox hardly affects the duration of a drain. */
+/** The duration of a migration. A long duration hides the speed of the sandbox. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
 const DRAIN_TIMEOUT_MS = 600_000;
-/** Every node has room for all VMs. */
+/** The capacity of a node. Each node has enough CPU and memory for all VMs. */
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 10, parallelOutboundMigrationsPerNode: 10 } };
 
@@ -39,15 +39,13 @@ type Way = "a Worker" | "in the cluster" | "a NodeEvacuation" | "KubeVirt alone"
 const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 interface Drained {
-  /** The seconds until `kubectl drain` or the NodeEvacuation ends. */
+  /** The seconds until the drain is finished. */
   readonly seconds: number;
-  /**
-   * The seconds until the last migration ends, accurate to one second because Kubernetes' timestamps are whole seconds.
-   */
+  /** The seconds until the last migration is finished, accurate to one second. */
   readonly movedSeconds: number;
-  /** The CPU time of this process, in which the API server, KubeVirt and the drain run. */
+  /** The CPU time of this process, which runs the API server, KubeVirt and the drain. */
   readonly cpuMs: number;
-  /** The number of Lifeboat's requests to the API server. Watches are not counted. */
+  /** The number of Lifeboat's requests to the API server, without watches. */
   readonly requests: number;
 }
 
@@ -112,12 +110,11 @@ async function inTheCluster(client: KubeClient): Promise<void> {
   await client.patch(nodes, { name: "of-lifeboat" }, { type: "merge", body: { spec: { unschedulable: true } } });
 }
 
-/** Waits until Lifeboat has created the PodDisruptionBudgets of all VMs. */
 async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(POLL_MS);
 }
 
-/** Drains the node with kubectl. Starts kubectl again if it fails because KubeVirt's webhook did not answer in time. */
+/** Drains the node with kubectl. Restarts kubectl if KubeVirt's webhook did not answer in time. */
 async function byKubectl(client: KubeClient, signal: AbortSignal): Promise<void> {
   for (let isDrained = false; !isDrained;) {
     signal.throwIfAborted();
@@ -141,7 +138,7 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // `faults` records all of Lifeboat's requests. A fault with a delay of 0 ms changes no request.
+  // `faults` records all of Lifeboat's requests. A delay of 0 ms changes no request.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

@@ -1,6 +1,6 @@
 /**
- * Measures how long a client waits for an eviction that Lifeboat's webhook reviews, and for an eviction that KubeVirt's
- * webhook reviews.
+ * Measures the duration of an eviction that Lifeboat's webhook reviews, and of an eviction that KubeVirt's webhook
+ * reviews.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
@@ -29,14 +29,11 @@ const AT_A_TIME = 8;
 const NAMESPACE = "vms";
 const NODE = "node01";
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
-/** The duration of a migration. It is longer than the measurement, so that no VM moves before the measurement ends. */
+/** The duration of a migration. No migration may finish during the measurement. */
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
-/**
- * The wait after a change of the webhooks. During the wait the API server applies the change, and Lifeboat finishes its
- * work for earlier requests.
- */
+/** The wait, in milliseconds, until the API server uses the changed webhooks. */
 const SETTLE_MS = 3000;
 /** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */
 const [RETRY_MS, REPEATS] = [5000, 4];
@@ -74,7 +71,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // VMs get new names, because virt-controller may still remember migrations of VMs with the earlier names.
+      // VMs get new names, because virt-controller may remember migrations of the earlier VMs.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
@@ -95,8 +92,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // KubeVirt's webhook must review one eviction of each pod, because no other webhook marks the VMs of this
-      // benchmark for evacuation.
+      // KubeVirt's webhook must review one eviction of each pod, because only KubeVirt's webhook sets
+      // evacuationNodeName.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];
@@ -140,7 +137,7 @@ async function evict(client: KubeClient, pod: Pod): Promise<number> {
 /** A selector that matches no eviction. */
 const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
 
-/** Makes only these webhooks review evictions. */
+/** Limits the reviews of evictions to these webhooks. */
 async function ask(client: KubeClient, reviewers: readonly Way[]): Promise<void> {
   const { items } = await client.list(webhookConfigurations);
   for (const { metadata, webhooks = [] } of items) {

@@ -1,4 +1,4 @@
-/** Measures a replica in a cluster with many VMs: its start, its memory, and its load in a minute without changes. */
+/** Measures a replica in a cluster with many VMs: its start, its memory, and its load while nothing changes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
 import { applyInCluster } from "../../stage/in-cluster.ts";

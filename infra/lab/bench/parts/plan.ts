@@ -1,6 +1,4 @@
-/**
- * Measures the memory of `lifeboat plan` in a large cluster, and the CPU time after the command has read the cluster.
- */
+/** Measures the memory and the CPU time of `lifeboat plan` in a large cluster. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
