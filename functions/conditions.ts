@@ -38,7 +38,6 @@ export async function keepConditions(target: Target): Promise<void> {
     const verdict = judgeCredential(credential, platform.now());
     const { ok, reason, message } = verdict;
     if (reason !== "Valid") target.log({ level: ok ? "warn" : "error", reason, message });
-    // Without valid credentials, Lifeboat cannot write conditions.
     if (credential.rejected) return;
     const observed = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
     const settings = await settingsNow(target, cluster);
@@ -141,7 +140,6 @@ function rights(verbs: string, group: string, resource: string, subresource?: st
   return verbs.split(" ").map((verb) => ({ verb, group, resource, ...(subresource && { subresource }) }));
 }
 
-/** The permissions that Lifeboat always needs. */
 const ALWAYS = [
   ...rights("get list", "", "pods"),
   ...rights("get list", "", "nodes"),

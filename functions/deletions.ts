@@ -52,7 +52,6 @@ export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("deletion", "a pod", BUSY), { retryAfterSeconds: RETRY_SECONDS });
 }
 
-/** Answers a review of a deletion. Refuses a review of any other operation. */
 async function answerDeletion(
   c: Context,
   { arrived, body }: review.Received,
@@ -85,7 +84,7 @@ function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {
   return MESSAGES.deletedByLifeboat(name, reason);
 }
 
-/** The time limit, in seconds, of a read or write that the VMI's evacuationNodeName does not depend on. */
+/** The time limit, in seconds, of a read or write that is not needed to set evacuationNodeName. */
 const BESIDES_SECONDS = 2;
 const BESIDES_SHARE = 0.25;
 
@@ -117,7 +116,6 @@ async function rule(
   }
 }
 
-/** Records Events and reconciles the VMI. */
 function followUp(c: Context, target: Target, { pod, requester }: DeletionRequest, { decision, facts }: Ruled): void {
   const { vmi, evacuations } = facts;
   if (decision.events.length > 0) c.executionCtx.waitUntil(recordEvents(target, decision.events));

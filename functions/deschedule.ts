@@ -16,7 +16,6 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The time limit of a cycle, in seconds. A cycle may read 50,000 pods in 200 pages. */
 const CYCLE_SECONDS = 240;
-/** The part of a cycle's time for reading pods and requesting evacuations. */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;
@@ -39,7 +38,6 @@ export async function descheduleNow(c: Context, target: Target): Promise<Respons
   return c.json({ dryRun, ...rendered(report) });
 }
 
-/** Reads a query parameter that is `true`, `false` or absent (false). Any other value is rejected. */
 function queryFlag(c: Context, field: string): boolean {
   const value = c.req.query(field);
   if (value === undefined || value === "false") return false;
@@ -67,7 +65,6 @@ export async function descheduleIfDue(target: Target): Promise<void> {
  */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
-/** Reconciles the VMs of new and withdrawn requests at once. */
 async function requeue(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {
   if (withdrawn.length === 0 && !nominations.some(({ result }) => result === "Background")) return;
   try {

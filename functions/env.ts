@@ -30,7 +30,6 @@ export interface Env {
   readonly [binding: string]: unknown;
 }
 
-/** The platform's functions for network, clock, timers, randomness and log. Tests replace these functions. */
 export interface Platform {
   readonly fetch: Fetch;
   readonly now: () => Date;

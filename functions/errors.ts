@@ -29,7 +29,6 @@ const REJECTIONS = {
   ClusterUnavailable: { code: 502, message: MESSAGES.clusterUnavailable },
   TryAgain: { code: 503, message: MESSAGES.sendAgain },
   Busy: { code: 503, message: MESSAGES.busy },
-  /** API servers see only the status code of this answer. */
   Undecided: { code: 503, message: MESSAGES.undecided },
   InternalError: { code: 500, message: MESSAGES.internalError },
 } as const satisfies Record<string, Known>;
@@ -92,7 +91,6 @@ function isCutShort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }
 
-/** Returns whether the caller caused the error. */
 export function isCallersFault(error: unknown): boolean {
   return isCutShort(error) || (error instanceof RejectionError && renderRejection(error).code < 500);
 }

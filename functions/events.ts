@@ -105,7 +105,6 @@ export async function isSigned(
   return (await Promise.all(pairs)).includes(true);
 }
 
-/** Signs the text with a secret of the form `whsec_<base64>`. */
 async function sign(text: string, secret: string): Promise<string> {
   const bytes = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (character) => character.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]);

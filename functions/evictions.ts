@@ -100,7 +100,6 @@ async function answer(
   try {
     const reviewOnce = () => {
       const deps = { cluster: reading, cached, settings, now };
-      // Repeated reviews read from the API server instead of the cache.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
@@ -114,7 +113,6 @@ async function answer(
     if (!dryRun) followUp(c, target, ruled);
     return say(render(uid, ruled));
   } catch (error) {
-    // A review that fails because of a defect in Lifeboat is undecided, too.
     target.logFailure(MESSAGES.reviewingEviction, error);
     if (!dryRun) noteUndecided(c, target, describeError(error), error);
     const posture = postureAt(error, await pod.catch(() => undefined), hasFacts);
@@ -163,7 +161,6 @@ function isForGood(error: unknown, hasFacts: boolean): boolean {
   return isLasting(error.failure) || isOddObject(error.failure);
 }
 
-/** Records in the LifeboatConfiguration that Lifeboat could not decide a review. */
 function noteUndecided(c: Context, target: Target, why: string, error?: unknown): void {
   target.state.reviews.count("evictions", "undecided");
   if (error instanceof ClusterError && (isSilence(error) || isBusy(error))) return;
@@ -174,7 +171,6 @@ function refuseUndecided(uid: string, { namespace, name }: NamespacedName, why: 
   return review.refusal(uid, undecidedMessage("eviction", `pod "${namespace}/${name}"`, why));
 }
 
-/** Records Events and reconciles the VM after the answer. */
 function followUp(c: Context, target: Target, ruled: Review): void {
   const { events } = ruled.decision;
   if (events.length > 0) c.executionCtx.waitUntil(recordEvents(target, events));

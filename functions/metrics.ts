@@ -40,7 +40,6 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
     const seen = await readAll(target, cluster);
     return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
-    // If the API server rejects the token, the answer contains only metrics that need no reads.
     const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
     if (credential?.rejected !== true) throw error;
     return answer({ credential });

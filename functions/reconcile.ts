@@ -15,7 +15,6 @@ import { areBudgetsWanted } from "../shared/budget/budget.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The time limit for reading the settings, in seconds. */
 export const SETTINGS_SECONDS = 5;
 const STARTING_SHARE = 0.8;
 

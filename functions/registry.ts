@@ -4,7 +4,6 @@ import type { Parsed } from "../shared/settings/problem.ts";
 import { parseKeys, unseal } from "../shared/settings/sealed-entry.ts";
 import type { ClusterRegistry, Env } from "./env.ts";
 
-/** The time, in seconds, for which Lifeboat caches an entry or a list. */
 const CACHE_SECONDS = 30;
 /**
  * The maximum number of cached names of unknown clusters. Above this number, Lifeboat checks names against the list of

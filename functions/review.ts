@@ -11,7 +11,6 @@ import { RejectionError, rejectProblems } from "./errors.ts";
 import type { Held } from "../shared/kube/transport.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** A received request. `arrived` is the time when the request arrived. */
 export interface Received {
   readonly arrived: Date;
   readonly body: string;

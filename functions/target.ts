@@ -21,7 +21,6 @@ export interface IsolateState {
   readonly registry: Pick<RegistryCache, "find" | "names">;
   readonly called: Set<string>;
   readonly budget: MemoryBudget;
-  /** The numbers of reviews, for the metrics. */
   readonly reviews: ReviewCounts;
 }
 

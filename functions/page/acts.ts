@@ -95,7 +95,6 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   return pinned ? [drain, restart] : [drain];
 }
 
-/** Lists the actions on a NodeEvacuation that has not ended. */
 export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
   const node = spec.nodeName;
@@ -117,7 +116,6 @@ export function actsOnMaintenance({ spec }: NodeEvacuationFacts): readonly Act[]
   return [spec.progress === "Paused" ? resume : pause, cancel];
 }
 
-/** Lists the actions on a RollingMaintenance that has not ended. */
 export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly Act[] {
   if (spec.intent === "Withdrawn") return [];
   const whole = `rollm/${name}`;

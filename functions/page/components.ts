@@ -66,7 +66,6 @@ export function move(cluster: string, from: string | undefined, to: string | und
 
 type Step = readonly [name: string, path?: string];
 
-/** Renders the breadcrumbs of a page. The last breadcrumb is the page itself. */
 export function crumbs(...steps: readonly Step[]): Html {
   const stepOf = ([name, path]: Step) =>
     path === undefined
@@ -93,7 +92,6 @@ export function ago(time: string | Date | number, now: Date): Html {
   return html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${words} ago</time>`;
 }
 
-/** Renders a duration such as "3m20s". */
 export function lasting(seconds: number): Html {
   return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
 }
@@ -117,14 +115,12 @@ export function shellLine(...words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word))).join(" ");
 }
 
-/** Renders a command and a button that copies the command. */
 export function commandLine(text: string): Html {
   return html`<span class="command"
     ><code>${text}</code><button type="button" aria-label="Copy: ${text}">Copy</button></span
   >`;
 }
 
-/** Renders a collapsed list of commands that show the same data in a terminal. */
 export function fromTerminal(...commands: readonly string[]): Html {
   return html`<details data-key="terminal">
     <summary>From a terminal</summary>
@@ -141,7 +137,6 @@ export function section<T>(title: string, rows: readonly T[], content: (rows: re
   </section>`;
 }
 
-/** A row of a fact list. The list leaves out a row with an empty value. */
 type Fact = readonly [term: string, value: Html | string];
 
 export function factList(facts: readonly Fact[]): Html | "" {
@@ -170,7 +165,6 @@ export interface Column<T> {
 
 interface Table<T> {
   readonly key: (row: T) => string;
-  /** The first column contains the name of the row. */
   readonly columns: readonly Column<T>[];
   readonly caption?: Html | string;
   /** The maximum number of rows to show. Further rows are only counted. */

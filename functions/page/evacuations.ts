@@ -45,7 +45,6 @@ export const PHASES: Readonly<Record<Phase, PhaseWords>> = {
   Gone:            { mood: "quiet", means: "has ended, or was deleted" },
 };
 
-/** Renders a phase as a badge, optionally with the number of Evacuations in the phase. */
 export function phaseBadge(phase: Phase | undefined, count?: number): Html {
   if (phase === undefined) return badge("New", "busy");
   return badge(count === undefined ? phase : `${count} ${phase}`, PHASES[phase].mood);
@@ -156,7 +155,6 @@ export function failedAttempts(
   return next > 0 ? html`${attempts}, next in ${lasting(next)}` : String(attempts);
 }
 
-/** Renders the age of an active Evacuation, or the end and the duration of an ended Evacuation. */
 function whenOf(one: EvacuationFacts, now: Date): Html {
   const end = endOf(one);
   if (isActive(one) || end === 0) return ago(one.createdAt, now);

@@ -86,10 +86,8 @@ function stateOf({ found }: FleetEntry): Labelled {
 
 const ORDER: readonly Tone[] = ["bad", "warn", "busy", "good"];
 
-/** Returns the rank of a cluster. Clusters that need a person come first. */
 const rank = (entry: FleetEntry) => ORDER.indexOf(stateOf(entry)[1]);
 
-/** Sums up all clusters in one line. */
 function verdictOn(entries: readonly FleetEntry[]): string {
   const summaries = entries.flatMap(({ found }) => (typeof found === "string" ? [] : [found]));
   const unreachable = entries.length - summaries.length;

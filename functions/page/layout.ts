@@ -7,7 +7,6 @@ import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
 import type { PageContext } from "./session.ts";
 
-/** The logo: a lifebuoy that is visible on light and dark backgrounds. */
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><g fill="none" stroke-width="7"><circle cx="16" cy="16" r="11.5" stroke="#0f7f8c"/><circle cx="16" cy="16" r="11.5" stroke="#f4f7f7" stroke-dasharray="6.02 12.04" stroke-dashoffset="3.01"/></g><g fill="none" stroke="#0a5c66" stroke-width="1.2"><circle cx="16" cy="16" r="15"/><circle cx="16" cy="16" r="8"/></g></svg>
 `;
 
@@ -36,7 +35,6 @@ export interface Frame {
   readonly visitor?: string;
   /** The address from which the page refreshes itself. Absent if the page does not change. */
   readonly path?: string;
-  /** Seconds between two refreshes. */
   readonly every?: number;
   readonly main: Html;
 }
@@ -70,7 +68,6 @@ export function layout({ title, visitor, path, every = 5, main }: Frame): Html {
     </html> `;
 }
 
-/** Renders the age of the page, which the script updates. */
 function asOf(path: string, every: number): Html {
   return html`<p class="asof" id="asof" data-path="${path}" data-every="${every}">
     <span class="dot" aria-hidden="true"></span>

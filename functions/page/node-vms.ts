@@ -56,7 +56,6 @@ function reasonOf({ message, remedy, room }: PodVerdict): Html | "" {
   return room?.fits === false ? withRemedy(room.message ?? "", REMEDY.NoRoom) : withRemedy(message, remedy);
 }
 
-/** Renders the pods of a node that do not run VMs. */
 export function podTable(pods: readonly Subject[]): Html {
   const columns: readonly Column<Subject>[] = [
     { head: "Pod", cell: ({ verdict: { namespace, name } }) => visible(`${namespace}/${name}`) },

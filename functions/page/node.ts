@@ -50,7 +50,6 @@ const MOST_GONE = 50;
 /** The default flags of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/** A verdict on the drain of a node, and the time of the verdict. */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;

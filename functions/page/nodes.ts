@@ -22,7 +22,6 @@ const MOST_NODES = 300;
 export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
 interface VmsByNode {
   readonly of: ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
-  /** The number of VMIs that cannot be parsed. */
   readonly odd: number;
 }
 const MAX_AGE_MS = 30_000;
@@ -92,7 +91,6 @@ export interface NodeLine {
    * Evacuation.
    */
   readonly left: number;
-  /** VMs that the drain in progress cannot move. */
   readonly blocked: number;
   /**
    * The number of VMs on the node, and how many of them would block a drain. Undefined if Lifeboat could not count the

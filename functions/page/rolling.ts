@@ -167,7 +167,6 @@ function messageOf({ message, nodeEvacuation }: NodeRow, cluster: string): Html 
 
 const WIDTH = 1000;
 
-/** Renders a bar. The page's Content Security Policy allows no inline styles. */
 function barOf({ node, planned, actual }: Bar, { from, to }: Span, now: Date): Html {
   const place = (time: number) => Math.round((Math.min(Math.max(time, from), to) - from) * (WIDTH / (to - from)));
   const rect = (span: Span | undefined, name: string, y: number) =>
@@ -196,7 +195,6 @@ function barOf({ node, planned, actual }: Bar, { from, to }: Span, now: Date): H
   </svg>`;
 }
 
-/** Describes the bar for screen readers. */
 function barWords(planned: Span | undefined, actual: Span | undefined): string {
   const said = [
     ...(planned === undefined ? [] : [`planned ${shortTime(planned.from)} to ${shortTime(planned.to)}`]),

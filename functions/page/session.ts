@@ -15,7 +15,6 @@ import { findEntry, type Surroundings, type Target, targetOf } from "../target.t
 export const COOKIE = "__Host-lifeboat";
 
 export interface Visitor {
-  /** The user's name in Kubernetes. */
   readonly name: string;
 }
 
@@ -113,7 +112,6 @@ function parse(signed: string): Grant | undefined {
   }
 }
 
-/** The purpose of a signature. A signature for one purpose is invalid for the other. */
 type Purpose = "session" | "cookie";
 
 async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
@@ -150,7 +148,6 @@ function unpadded(binary: ArrayBuffer): string {
   return encodeBase64Url(binary).replaceAll("=", "");
 }
 
-/** Decodes base64url. Returns undefined for any other text. */
 function decoded(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64Url(text);

@@ -25,7 +25,6 @@ const REVIEW_SECONDS = 5;
 const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
-/** The rights that a visitor needs to see the pages. */
 const MAY_VIEW: readonly Right[] = [
   list("lifeboat.dev", "evacuations"),
   list("lifeboat.dev", "nodeevacuations"),
@@ -38,12 +37,10 @@ const MAY_VIEW: readonly Right[] = [
 interface Asked {
   /** The name of the cluster that the visitor entered, or an empty string. */
   readonly cluster: string;
-  /** The page to return to. */
   readonly to: string;
 }
 
 export function signingIn(around: (c: PageContext) => Surroundings) {
-  /** The number of token reviews in progress for each cluster. */
   const asking = new Map<string, number>();
   const page = async (c: PageContext, asked: Asked, failure?: Failure) => {
     const only = await onlyCluster(around(c));
@@ -52,7 +49,6 @@ export function signingIn(around: (c: PageContext) => Surroundings) {
     return c.html(await signInPage(view), failure?.code ?? 200);
   };
 
-  /** Signs in to a named cluster with a token for the page. */
   const enter = async (c: PageContext, asked: Asked, { cluster, token }: { cluster: string; token: string }) => {
     const { env, platform } = around(c);
     const found = await review({ token, cluster, asking }, around(c));
@@ -161,7 +157,6 @@ type Failure =
 
 interface SignInView {
   readonly cluster: string | undefined;
-  /** The page to return to. */
   readonly to: string;
   readonly failure: Failure | undefined;
 }

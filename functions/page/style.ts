@@ -27,7 +27,6 @@ const TOKENS = `:root {
 }
 `;
 
-/** Page background, headings, links, the top bar, and styles for keyboards and printers. */
 const FRAME = `*, ::before, ::after { box-sizing: border-box; }
 html { font-size: 100%; -webkit-text-size-adjust: 100%; scroll-padding-top: 5rem; }
 body { margin: 0; background: var(--ground); color: var(--text); font: var(--m)/1.55 var(--sans); font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
@@ -66,7 +65,6 @@ main { padding-block: var(--6) var(--7); }
 @media (forced-colors: active) { .badge, .notice, .card { border: 1px solid; } .asof .dot { background: CanvasText; } }
 `;
 
-/** The classes that components and views use. */
 const PARTS = `.badge { display: inline-flex; align-items: center; gap: .4em; padding: .1em .6em; border-radius: 99px; font-size: var(--s); font-weight: 600; letter-spacing: 0; line-height: 1.55; white-space: nowrap; }
 .badge::before { content: ""; width: .5em; height: .5em; border-radius: 50%; background: currentColor; flex: none; }
 .badge.bad::before { border-radius: 1px; transform: rotate(45deg); }

@@ -44,13 +44,10 @@ const EVERY_SECONDS = 5;
 interface VmView {
   /** The running VM. Absent if the VM does not run. */
   readonly vmi?: VmiFacts;
-  /** The pod in which the guest runs. */
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
-  /** The migration that has not ended. */
   readonly migration?: MigrationFacts | undefined;
   readonly unread?: "migrations" | "pod" | undefined;
-  /** The answer that an eviction of the pod would get now. */
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
 }
@@ -130,7 +127,6 @@ interface OnEviction {
   readonly outcome: string;
 }
 
-/** Says what happens to the guest if its pod is evicted now. */
 function onEviction({ decision, unread, vmi, settings }: VmView): OnEviction {
   if (decision === undefined) {
     const outcome =

@@ -24,20 +24,16 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** One invocation of `lifeboat`. */
 export interface Call {
   readonly host: Host;
   readonly line: string;
-  /** Connects to the cluster that the options name. */
   readonly connect: () => Connection;
   readonly everything: () => Promise<CommandUnknownOpts>;
-  /** Runs the action of a command, and stores its exit code. */
   readonly ends: <A extends readonly unknown[]>(
     act: (...args: A) => Promise<ExitCode>,
   ) => (...args: A) => Promise<void>;
 }
 
-/** Adds a command to `lifeboat`, or to one of its commands. */
 export type Add = (to: CommandUnknownOpts, call: Call) => void;
 
 export const YES = ["-y, --yes", "do not ask before the change: for scripts"] as const;
@@ -63,7 +59,6 @@ export async function agree(
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failed(MESSAGES.nothingChanged);
 }
 
-/** The output formats of every command that has the option `-o`. */
 const FORMS = ["table", "wide", "json", "yaml"] as const;
 export type Form = (typeof FORMS)[number];
 

@@ -61,7 +61,6 @@ fish: lifeboat completion fish > ~/.config/fish/completions/lifeboat.fish`,
     );
 };
 
-/** Shortens the description, because a shell shows one line for each command. */
 function shorten(command: CommandUnknownOpts): void {
   for (const one of command.commands) {
     one.description(one.summary());
@@ -108,5 +107,4 @@ const vmsAndMaintenance: List = async (connection) => [
   ...(await vms(connection)).map((name) => `vm/${name}`),
 ];
 
-/** The lists of names, keyed by a command's first argument. */
 const LISTS: Readonly<Record<string, List>> = { node: nodes, nodes, vm: vms, maintenance, what: vmsAndMaintenance };

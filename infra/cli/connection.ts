@@ -117,7 +117,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns the message of the innermost cause. */
 function rootOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : messageOf(error);
 }

@@ -25,7 +25,6 @@ import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
 import { readEvacuationsOf } from "../../shared/kube/requests.ts";
 
-/** Adds a command about one VM. The name may be `web` or `vm/web`, as in kubectl. */
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   const command = program
     .command(name)
@@ -100,7 +99,6 @@ async function startedOf(
   }
 }
 
-/** Reads the VMI before the command asks the person. */
 async function runningVm(key: NamespacedName, connection: Connection) {
   const vmi = await connection.cluster().get("virtualmachineinstances", key);
   if (vmi === undefined || isFinal(vmi)) throw await notRunning(key, connection);
@@ -133,7 +131,6 @@ async function askingOf(connection: Connection, host: Host): Promise<Requester> 
   return { requestedBy: await whoAmI(connection), cluster: connection.cluster(), now: host.now() };
 }
 
-/** Asks the API server for the caller's name. */
 async function whoAmI(connection: Connection): Promise<string> {
   const kind = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
   const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -174,7 +171,6 @@ function isOver(found: EvacuationFacts): boolean {
   return found.spec.intent === "Withdrawn" ? !isUnfinished(found) : !isActive(found);
 }
 
-/** Returns whether Lifeboat has reacted to the request. */
 function isTakenUp({ spec, status }: EvacuationFacts): boolean {
   return status.phase !== undefined && spec.intent === "Evacuate";
 }
@@ -184,7 +180,6 @@ async function find(evacuation: EvacuationFacts, connection: Connection): Promis
   return (await readEvacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
 }
 
-/** Returns a function that prints each line once. */
 function createNews({ stderr }: Host): (line: string) => void {
   const said = new Set([""]);
   return (line) => {

@@ -8,7 +8,6 @@ export class Failed extends Error {
   override readonly name = "Failed";
 }
 
-/** A mistake in the command line. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -49,7 +48,6 @@ function ofRefusal(code: number, request: string, said: string | undefined): str
   }
 }
 
-/** Describes a kind that the API server does not serve. */
 function ofMissing(request: string): string {
   if (request.includes("kubevirt.io/")) return MESSAGES.noKubeVirt(request);
   return request.includes("lifeboat.dev/") ? MESSAGES.noLifeboat(request) : MESSAGES.notServed(request);

@@ -9,9 +9,7 @@ export interface Stream {
 }
 
 export interface Host {
-  /** The stream for data. */
   readonly stdout: Stream;
-  /** The stream for progress, warnings and errors. */
   readonly stderr: Stream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;

@@ -86,7 +86,6 @@ function saidBy({ refusals }: Connection): string {
 const POLL_MS = 1000;
 /** The time, in seconds, in which Lifeboat should react. Without a relay, Lifeboat reads changes once a minute. */
 const SEEN_SECONDS = 90;
-/** The time, in seconds, after which the command prints that it waits. */
 export const SILENT_SECONDS = 3;
 
 /** Cancels maintenance and waits until the nodes are uncordoned. Does not move VMs back. */

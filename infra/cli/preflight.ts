@@ -102,7 +102,6 @@ function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);
 }
 
-/** Describes why a pod cannot leave the node, with the remedy. */
 export function troubleOf(pod: PodVerdict, paint: Paint): readonly string[] {
   const { outcome, message, remedy, room } = pod;
   const isHomeless = outcome !== "Blocked" && room?.fits === false;

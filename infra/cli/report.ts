@@ -108,7 +108,6 @@ function nodeRow(one: NodeReport): readonly string[] {
   return [node, phase, timeText(startTime), timeText(completionTime), total, said, message];
 }
 
-/** Returns the number of VMs that the status leaves out. */
 function unlistedIn({ counts, virtualMachines }: NodeReport): number {
   const isFull = virtualMachines.length >= NODE_EVACUATION_BOUNDS["status.outcomes"];
   return isFull ? Math.max(0, (counts?.total ?? 0) - virtualMachines.length) : 0;
@@ -152,7 +151,6 @@ function markdownRow(cells: readonly string[]): string {
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** Escapes text for Markdown and HTML. */
 function cell(text: string): string {
   return printable(text).replaceAll(/[\\`*_[\]<>|#]/g, (character) => `\\${character}`);
 }

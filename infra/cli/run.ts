@@ -18,7 +18,6 @@ interface Listed {
   readonly load: () => Promise<Add>;
 }
 
-/** Describes a command. The module exports the command under the same name. */
 function listed<N extends string>(name: N, summary: string, load: () => Promise<Readonly<Record<N, Add>>>): Listed {
   return { name, summary, load: async () => (await load())[name] };
 }
@@ -104,7 +103,6 @@ function afterError(error: unknown, connection: Connection | undefined, { stderr
 
 const MOST_CHARACTERS = 200;
 
-/** Describes a bug of Lifeboat in one line. */
 function defectOf(error: unknown): string {
   const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return MESSAGES.defect(said.replaceAll(/\s+/g, " ").slice(0, MOST_CHARACTERS).toWellFormed());

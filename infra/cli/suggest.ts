@@ -41,12 +41,10 @@ export async function orVm({ namespace, name }: NamespacedName, { cluster }: Con
   return meant(similar(name, names));
 }
 
-/** Returns a sentence that suggests the names, or an empty string if there are no names. */
 export function meant(names: readonly string[]): string {
   return MESSAGES.orSimilar(names.map(printable));
 }
 
-/** Returns no names if the API server refuses the list. */
 async function unlessRefused<T>(listed: Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await listed;

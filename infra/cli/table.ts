@@ -6,7 +6,6 @@ export interface Alignment {
   readonly right?: (column: number) => boolean;
 }
 
-/** Aligns the cells, and returns a line for each row. */
 export function aligned(
   rows: readonly Cells[],
   { gap = "  ", right = () => false }: Alignment = {},

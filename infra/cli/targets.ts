@@ -44,7 +44,6 @@ export async function allTargets(connection: Connection): Promise<Targets> {
 interface Asked {
   readonly words: readonly string[];
   readonly selector?: string | undefined;
-  /** If set, also finds finished maintenance. */
   readonly isOver?: boolean;
 }
 

@@ -10,7 +10,6 @@ export const TIMES =
 
 export type At = (now: Date, after?: Date) => Date;
 
-/** Parses the value of `--at` or `--until`. */
 export function timeOf(text: string): At {
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   if (hours !== undefined) return (now, after = now) => nextOf(Number(hours), Number(minutes), after);

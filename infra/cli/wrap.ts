@@ -6,7 +6,6 @@ import type { Host, Stream } from "./host.ts";
 const NARROWEST = 40;
 const help = Object.assign(new Help(), { minWidthToWrap: NARROWEST / 2 });
 
-/** Lines that are not wrapped: table rows and commands. */
 const KEPT = /\S {2,}\S|^\s*(?:[\w-]+(?: [\w-]+){0,4}: )?(?:kubectl|oc|lifeboat|npx|npm|helm) /;
 
 /** Wraps a text to this width. If the text starts with a symbol such as `√`, indents the further lines. */

@@ -1,5 +1,4 @@
 /** The handling of failed reads in `lifeboat doctor`. */
-/** The error for a failed read. Its message says why the read failed. */
 export class Unread extends Error {
   override readonly name = "Unread";
   readonly about: string;

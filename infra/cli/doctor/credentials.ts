@@ -6,7 +6,7 @@ import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type DoctorReads } from "./reads.ts";
 
-/** The age, in seconds, after which a token that never expires is old. */
+/** The maximum age of a token that never expires, in seconds. */
 const OLD_SECONDS = 365 * 86_400;
 const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 

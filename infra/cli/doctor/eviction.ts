@@ -58,7 +58,6 @@ function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: s
   return at < 0 ? undefined : warnings.slice(at + DRY_RUN_WORDS.length);
 }
 
-/** Explains why Lifeboat may not have answered the trial eviction, with a fix. */
 async function explanationOf(message: string, reads: DoctorReads) {
   const inside = await isInCluster(reads);
   const webhook = await readable(async () => (await reads.evictionWebhook()) ?? "Missing");

@@ -1,4 +1,4 @@
-/** The checks of Lifeboat in the cluster: the Secret, the webhooks' paths and the webhooks' caBundles must match. */
+/** Checks that Lifeboat's Secret, the webhooks' paths and the webhooks' caBundles match. */
 import { judgeCertificate } from "../../../shared/settings/certificate.ts";
 import { WEBHOOK_ENDPOINTS, webhookState } from "../../../shared/settings/webhooks.ts";
 import { certificatesIn, trustIn } from "../../server/certificate.ts";

@@ -1,4 +1,4 @@
-/** The checks of Lifeboat's installed parts: kinds, conditions and relay. */
+/** Checks the installed parts of Lifeboat: kinds, conditions and relay. */
 import { featuresOn } from "../../../shared/features.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/time.ts";
@@ -80,7 +80,7 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
   }
   if (status === "Unknown") return [warning(said, message)];
   if (reason === "ExpiresSoon") return [warning(said, message, fix)];
-  // The first part of the message is a summary, and the other parts are notes.
+  // Leaves out the first part of the message, which is a summary.
   return [ok(said, message.split("; ").slice(1))];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The checks of the guard's ValidatingAdmissionPolicies: whether they fit the cluster, and whether they would refuse
- * deletions of pods that KubeVirt did not make.
+ * Checks the guard's ValidatingAdmissionPolicies: whether they fit the cluster, and whether they would refuse deletions
+ * of unrelated pods.
  */
 import * as z from "zod";
 import { guard } from "../../../shared/guard/feature.ts";

@@ -159,7 +159,6 @@ async function readVersion(cluster: Client) {
 
 const Kinds = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
-/** Lists the kinds of a group, or none if the group is not served. */
 async function readKinds(send: Send, groupVersion: string): Promise<readonly string[]> {
   const path = `/apis/${groupVersion}`;
   const answer = await ifThere(send({ method: "GET", path }));
@@ -171,7 +170,6 @@ const Seen = z.object({
   status: part({ observedKubeVirtVersion: Text }),
 });
 
-/** Reads the KubeVirt object. A cluster has at most one KubeVirt object. */
 async function readKubeVirt(cluster: Client) {
   const [first] = await cluster.list("kubevirts", { as: z.unknown() });
   if (first === undefined) return undefined;

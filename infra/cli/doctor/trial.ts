@@ -9,7 +9,6 @@ export type EvictionTrial =
   | { readonly pod: undefined; readonly why: string }
   | { readonly pod: string; readonly code: number; readonly message: string; readonly warnings: string };
 
-/** The status code if the pod no longer exists. */
 export const GONE = 404;
 const SAMPLE = 100;
 /** The status codes that answer the eviction. The codes 401 and 403 concern the caller's own permissions. */

@@ -142,7 +142,6 @@ function withTimeout(options: Options, found: readonly Preflight[]): Options {
 
 interface Plan {
   readonly node: string;
-  /** The active NodeEvacuation of the node, which the command follows. */
   readonly known: NodeEvacuationFacts | undefined;
   readonly manifest: NewObject;
 }
@@ -159,7 +158,6 @@ function plansOf(
   });
 }
 
-/** Predicts the drain of several nodes, as `lifeboat plan` does. */
 async function rehearseSeveral({ nodes, spec, times, options }: Asked, w: With): Promise<ExitCode> {
   const now = w.host.now();
   const { spec: template } = factsOf(newNodeEvacuation(nodes[0] ?? "", now, spec).manifest);
@@ -183,7 +181,6 @@ function isNew({ node, known, manifest }: Plan, options: Options): boolean {
   throw new Failed(MESSAGES.otherOptions(known.name, node, unlike));
 }
 
-/** Returns the manifest as the API server would return it. */
 function factsOf(manifest: NewObject): NodeEvacuationFacts {
   const metadata = { ...manifest.metadata, uid: "", resourceVersion: "", creationTimestamp: "1970-01-01T00:00:00Z" };
   return SCHEMAS.nodeevacuations.facts.parse({ ...manifest, metadata });

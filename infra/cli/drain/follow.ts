@@ -24,7 +24,6 @@ export interface Following {
   readonly waitForBlocked?: true | undefined;
   readonly at?: unknown;
   readonly output: Form;
-  /** The RollingMaintenance that these NodeEvacuations belong to. */
   readonly rolling?: RollingMaintenanceFacts;
 }
 
@@ -38,7 +37,6 @@ export const POLL_MS = 2000;
 /** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads requests once a minute. */
 export const TAKEN_UP_SECONDS = 90;
 
-/** Follows NodeEvacuations, in the order in which they start. */
 export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {
   const { host } = following;
   const began = host.now().getTime();
@@ -66,7 +64,6 @@ function isForLater(seen: readonly Followed[], { host }: Following): boolean {
   return seen.every(({ ne }) => !isTimeReached(ne, host.now()));
 }
 
-/** Returns the exit code, or undefined if the command continues. */
 function codeOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   if (following.host.interrupted.aborted) return EXIT.interrupted;
   const code = endOf(seen, seconds, following);
@@ -141,7 +138,6 @@ function passes(error: ClusterError): boolean {
   return isSilence(error) || (failure.reason === "Refused" && (failure.code >= 500 || failure.code === 429));
 }
 
-/** Returns a function that prints each line once. */
 export function createNews(host: Host): (lines: readonly string[]) => void {
   const said = new Set<string>();
   return (lines) => {

@@ -45,7 +45,6 @@ export function specOf({ order, whenBlocked, startIf, reason, ...more }: Options
   };
 }
 
-/** Returns the spec of the RollingMaintenance for several nodes. */
 export function rollingSpec({ reason, schedule, ...template }: ReturnType<typeof specOf>, options: Options) {
   const { maxUnavailable, whenNodeFails, nextNode, nodeTimeout: nodeTimeoutSeconds } = options;
   return { reason, schedule, maxUnavailable, whenNodeFails, nextNode, nodeTimeoutSeconds, template };

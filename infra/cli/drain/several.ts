@@ -101,7 +101,6 @@ function wholeLines({ rm: { name, status } }: Whole, seconds: number): readonly 
   return [printable(MESSAGES.progress(`rollm/${name}`, phase, message))];
 }
 
-/** Returns the exit code, or undefined if the command continues. */
 function codeOf({ rm }: Whole, seconds: number, following: Following): ExitCode | undefined {
   const { host, timeout } = following;
   if (host.interrupted.aborted) return EXIT.interrupted;

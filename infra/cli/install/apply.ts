@@ -108,7 +108,6 @@ function conflictOf(manifest: Manifest, body: unknown): string {
 
 const Stored = z.looseObject({ metadata: z.looseObject({}) });
 
-/** Returns the object without the API server's own fields. */
 function contentOf(body: unknown): unknown {
   const { metadata, status: _, ...rest } = parseAnswer(Stored, body, "PATCH");
   const { managedFields: _m, resourceVersion: _r, generation: _g, ...meta } = metadata;

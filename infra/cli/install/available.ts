@@ -121,6 +121,7 @@ const REFUSALS: readonly (readonly [RegExp, string])[] = [
 
 type Rule = (pod: ServerPodFacts) => Trouble | undefined;
 
+/** No node fits the pod. */
 const hasNoNode: Rule = (pod) => {
   const found = pod.status.conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (found === undefined) return undefined;
@@ -136,6 +137,7 @@ const IMAGE_REASONS = [
   "RegistryUnavailable",
 ];
 
+/** The node cannot get the image. */
 const hasNoImage: Rule = (pod) => {
   const found = waitingIn(pod, ({ reason }) => IMAGE_REASONS.includes(reason));
   if (found === undefined) return undefined;
@@ -147,7 +149,7 @@ const hasNoImage: Rule = (pod) => {
   };
 };
 
-/** The container ends soon after each start. */
+/** The container stops soon after each start. */
 const ends: Rule = (pod) => {
   for (const { state, lastState } of pod.status.containerStatuses) {
     const ended = state.terminated ?? lastState.terminated;
@@ -158,6 +160,7 @@ const ends: Rule = (pod) => {
   return undefined;
 };
 
+/** The node cannot start the container. */
 const cannotStart: Rule = (pod) => {
   const found = waitingIn(pod, ({ reason }) => reason.endsWith("Error"));
   if (found === undefined) return undefined;
@@ -167,6 +170,7 @@ const cannotStart: Rule = (pod) => {
 
 const LOGS = "kubectl -n lifeboat-system logs -l app.kubernetes.io/name=lifeboat-server";
 
+/** The container is starting, or does not answer its probe. */
 const isNotReady: Rule = (pod) => {
   const isReady = pod.status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
   return isReady ? undefined : { what: `pod ${pod.metadata.name} is not ready`, fix: LOGS };

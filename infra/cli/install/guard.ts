@@ -91,7 +91,6 @@ function held(expression: string, { holdSeconds }: HoldClock): string {
 
 type Condition = z.output<typeof Expressions>[number];
 
-/** Adapts a match condition of a policy or webhook to this cluster. */
 export function fitCondition(condition: Condition, site: GuardSite): Condition {
   const expression = expressionOf(condition.name, site);
   return expression === undefined ? condition : { ...condition, expression };

@@ -6,7 +6,6 @@ import type { Host } from "../host.ts";
 export interface HoldClock {
   readonly namespace: string;
   readonly name: string;
-  /** The time, in seconds, for which the policy refuses a deletion. */
   readonly holdSeconds: number;
 }
 
@@ -42,7 +41,6 @@ export async function findClock(send: () => Send, host: Pick<Host, "now">): Prom
   return only === undefined || others.length > 0 ? undefined : clockOf(only.metadata.name, API_SERVER_SECONDS);
 }
 
-/** Returns the state of the Lease that a policy uses as its clock. */
 export async function leaseState(
   { namespace, name }: { readonly namespace: string; readonly name: string },
   send: Send,
@@ -55,7 +53,6 @@ export async function leaseState(
   return lease !== undefined && isRenewed(lease, host) ? "Renewed" : "Stopped";
 }
 
-/** Returns whether the Lease is still renewed. */
 function isRenewed({ spec: { renewTime, leaseDurationSeconds = 0 } }: Lease, host: Pick<Host, "now">): boolean {
   return (host.now().getTime() - Date.parse(renewTime ?? "")) / 1000 < leaseDurationSeconds + CLOCKS_SECONDS;
 }

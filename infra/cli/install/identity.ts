@@ -23,12 +23,10 @@ import { bundlesAround, decideTrust, encoded, type Present, README, WHERE } from
 export interface Giving {
   readonly send: () => Send;
   readonly host: Host;
-  /** The time limit for cert-manager, in seconds. */
   readonly seconds: number;
   /** The CA in PEM, if a person provides the certificate. */
   readonly ca?: string | undefined;
   readonly webhooks: readonly Manifest[];
-  /** Applies the webhook objects with the path, the token and the caBundle of `home`. */
   readonly apply: (home: Inside) => Promise<void>;
 }
 
@@ -80,10 +78,6 @@ function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   return { webhookToken, change };
 }
 
-/**
- * Adds the webhook token and the caBundle to the settings. If `caBundle` is undefined, cert-manager writes the
- * caBundle.
- */
 function withBundle(home: Inside, webhookToken: string, caBundle: string | undefined): Inside {
   const trust = caBundle === undefined ? { certManager: true } : { caBundle: encoded(caBundle) };
   return { ...home, webhookToken, ...trust };

@@ -33,14 +33,11 @@ interface Installing extends Applying {
   readonly entry: ReturnType<typeof entryOf>;
   /** The CA of a certificate that a person provides, in PEM. */
   readonly ca: string | undefined;
-  /** Set once the entry for this cluster is known. */
   worker?: Worker;
-  /** The certificate and the tokens, if Lifeboat runs in the cluster. */
   given?: GivenIdentity;
 }
 
 interface Step {
-  /** The text to print after the step. */
   readonly title: string;
   /** If set, the step runs only in the cluster, or only with --worker. */
   readonly form?: "Cluster" | "Worker";
@@ -174,7 +171,6 @@ function exported({ parts, home, guard, ca }: Installing): string {
   return ordered.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
-/** Checks versions before anything is applied. */
 function requireVersions({ parts, facts: { minors } }: Installing): void {
   for (const { name, needs } of parts) {
     const minor = needs && minors[needs.of];
@@ -199,7 +195,6 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/** Removes the in-cluster server, which the Worker replaces. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));

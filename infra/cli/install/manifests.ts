@@ -47,7 +47,6 @@ export function nameOf({ apiVersion, kind, metadata: { name, namespace } }: Mani
 
 /** An optional feature for `--with`. `gates` lists the feature gates that this installation switches on. */
 export interface Part extends Feature {
-  /** Paths of the manifests, below `infra`. */
   readonly files: readonly string[];
 }
 

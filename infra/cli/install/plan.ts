@@ -11,7 +11,6 @@ export interface Site {
   readonly guard?: GuardSite | undefined;
 }
 
-/** Where Lifeboat runs: in the cluster or as a Worker. */
 export type Home =
   | {
       readonly in: "Worker";
@@ -116,7 +115,6 @@ const Webhooks = z.array(
 );
 type Webhook = Pick<z.output<typeof Webhooks>[number], "matchConditions">;
 
-/** Adapts the guard's webhook to the cluster. The webhook reviews deletions by the users in the settings. */
 function asking(webhook: Webhook, guard: GuardSite | undefined): Webhook {
   if (guard === undefined) return webhook;
   return { ...webhook, matchConditions: webhook.matchConditions.map((one) => fitCondition(one, guard)) };
@@ -128,7 +126,6 @@ function pointed(manifest: Manifest, home: Home): readonly Webhook[] {
   });
 }
 
-/** Returns the clientConfig of a webhook. */
 function clientConfigOf(shipped: string, home: Home) {
   const endpoint = shipped.includes("/deletions/") ? "deletions" : "evictions";
   const { webhookToken, caBundle } = home;
@@ -161,7 +158,7 @@ function configuration(parts: Site["parts"]): Manifest {
   return { ...kind, metadata: { name: "lifeboat" }, spec: { featureGates } };
 }
 
-/** A feature gate of Lifeboat 0.3. The CRD refuses changes of the gates while this gate is set. */
+/** A feature gate of Lifeboat 0.3. While the spec contains this gate, the CRD refuses every change of the gates. */
 const GATE_OF_0_3 = "EvictionRequests";
 
 /** Returns a JSON patch that removes the feature gate of Lifeboat 0.3, even if another field manager owns the gate. */
@@ -191,8 +188,8 @@ const Pointed = z.looseObject({ webhooks: z.array(z.looseObject({ name: z.string
 type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
- * Returns a JSON patch for webhooks whose URL, Service path or caBundle changes. Server-side apply cannot replace
- * fields of another manager.
+ * Returns a JSON patch for webhooks that change between a URL and the Service, or whose Service path or caBundle
+ * changes. Server-side apply cannot replace fields of another manager.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];

@@ -91,7 +91,7 @@ export async function presentHome(send: () => Send): Promise<Home | undefined> {
     const manifest = manifestsIn(file).find(isWanted);
     return manifest && (await readObject(manifest, send()));
   };
-  // If both a Worker and the server exist, the webhook's URL decides.
+  // If a Worker and the server both exist, the webhook decides which of them is in use.
   const webhook = await read("kubernetes/webhook.yaml", isWebhook);
   const worker = webhook === undefined ? undefined : workerIn(Webhooks.parse(webhook).webhooks[0]?.clientConfig);
   if (worker !== undefined) return worker;

@@ -41,7 +41,7 @@ const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
 /**
  * Finds the accounts of schedulers in ClusterRoles and their bindings. Returns undefined if the caller may not list
- * them.
+ * ClusterRoles or bindings.
  */
 export async function findSchedulers(send: Send): Promise<readonly string[] | undefined> {
   const list = (plural: string) => send({ method: "GET", path: `${RBAC}/${plural}`, expect: [403, 404] });

@@ -10,7 +10,6 @@ import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
 const ACCOUNT = "lifeboat";
 const OF_ACCOUNT = "kubernetes.io/service-account.name";
-/** The label with the day of the token's last use. */
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 const SECRETS = `/api/v1/namespaces/${LIFEBOAT_NAMESPACE}/secrets`;
 

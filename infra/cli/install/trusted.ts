@@ -12,7 +12,6 @@ export interface Present {
   readonly secret: ServerSecret;
   /** The caBundles of the webhooks that call the Service, in base64. */
   readonly caBundles: readonly string[];
-  /** The webhook token in the webhooks' paths. */
   readonly token: string | undefined;
 }
 

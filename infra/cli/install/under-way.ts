@@ -15,15 +15,17 @@ interface UnderWay {
   readonly uid: string;
   /** The name as in kubectl: `nodeevacuation.lifeboat.dev/kernel`. */
   readonly name: string;
-  /** The phase, and the node or VM. */
   readonly about: string;
-  /** Withdraws the object. Undefined if the object is already withdrawn. */
+  /** Withdraws the object. Undefined if there is nothing to withdraw. */
   readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
 }
 
 type List = (cluster: Client) => Promise<readonly UnderWay[]>;
 
-/** RollingMaintenances are withdrawn before NodeEvacuations, because they could create further NodeEvacuations. */
+/**
+ * RollingMaintenances are withdrawn before NodeEvacuations, because a RollingMaintenance could create further
+ * NodeEvacuations.
+ */
 const rollingMaintenances: List = async (cluster) =>
   ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
     .filter((one) => !hasRollingEnded(one))
@@ -66,7 +68,6 @@ async function withdrawObject(
 
 interface Stage {
   readonly lists: readonly List[];
-  /** The message if some objects are not finished in time. */
   readonly otherwise: string;
 }
 
@@ -89,7 +90,6 @@ async function listAll(lists: readonly List[], cluster: Client): Promise<readonl
   return (await Promise.all(lists.map((list) => list(cluster)))).flat();
 }
 
-/** Returns one line for each unfinished object. */
 export async function linesUnderWay({ cluster }: Connection): Promise<readonly string[]> {
   const all = await listAll(
     STAGES.flatMap(({ lists }) => lists),

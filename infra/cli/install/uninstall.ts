@@ -55,7 +55,6 @@ labels and annotations from VMs, pods and migrations.`,
 
 interface Found {
   readonly present: readonly Manifest[];
-  /** Work in progress, with one line for each object. */
   readonly underWay: readonly string[];
   /** Nodes that will remain cordoned, unless maintenance in progress uncordons them. */
   readonly cordoned: readonly string[];
@@ -163,7 +162,6 @@ async function clean(
   return count;
 }
 
-/** Returns a merge patch. A null in the patch removes a key. */
 function removals(present: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, null> {
   return Object.fromEntries(keys.flatMap((key) => (key in present ? [[key, null]] : [])));
 }
@@ -187,7 +185,9 @@ async function isDone(act: () => ReturnType<typeof actOnNode>): Promise<boolean>
   return false;
 }
 
-/** Deletes Lifeboat's PodDisruptionBudgets. Other products may use the same label. */
+/**
+ * Deletes Lifeboat's PodDisruptionBudgets. Checks more than the label, because other products may use the same label.
+ */
 async function deleteBudgets(connect: () => Client): Promise<number> {
   const found = await connect().list("poddisruptionbudgets", { labels: OURS });
   const ours = found.filter(({ managedByUs }) => managedByUs);

@@ -17,9 +17,7 @@ const Entry = z.looseObject({ server: z.string(), token: z.string(), webhookToke
 
 export interface WorkerEntry {
   readonly file: string;
-  /** The URL at which the Worker reaches the API server. */
   readonly server: string;
-  /** The token of Lifeboat's account. */
   readonly token: string;
   readonly webhookToken: string;
   readonly operatorToken: string;
@@ -89,7 +87,7 @@ export function pemIn(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // The error below is also for an unreadable file.
+    // The error below covers an unreadable file, too.
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
   throw new InvalidArgumentError(MESSAGES.expectedPem);

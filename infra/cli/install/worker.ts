@@ -20,7 +20,6 @@ export interface Worker extends WorkerEntry {
 const Readyz = z.object({ message: z.string() });
 const Scanned = z.object({ failures: z.number(), left: z.optional(z.number()) });
 const READYZ_MS = 30_000;
-/** The maximum number of characters that a message quotes. */
 const LONGEST = 300;
 
 interface Waiting {

@@ -96,7 +96,6 @@ function countOf(text: string): number {
   throw new InvalidArgumentError(CLI_MESSAGES.expectedCount(MOST_AT_A_TIME));
 }
 
-/** Returns the bytes of memory that a migration copies in a second. */
 function bytesOf(text: string): number {
   const bytes = /^[\d.]+[kKMGi]*$/.test(text) ? quantity(text) : 0;
   if (bytes > 0 && Number.isFinite(bytes)) return bytes;
@@ -108,7 +107,6 @@ export async function rehearse(options: PlanOptions, { connection, host }: With)
   const observer = { cluster: connection.cluster(), settings: await connection.settings(), now: host.now() };
   const facts = await observePlan(observer, (what) => host.stderr.write(`${MESSAGES.reading(what)}\n`));
   host.stderr.write(`${MESSAGES.rehearsing(options.nodes.length)}\n`);
-  // Limits V8's memory for new objects.
   setFlagsFromString("--semi-space-growth-factor=1");
   const made = planOf(facts, options);
   const [missing] = made.missing;

@@ -53,7 +53,6 @@ function headline(plan: Plan): string {
   return MESSAGES.headline(sums, endOf(plan));
 }
 
-/** Describes when the plan is finished. A plan has no end if a node is not drained. */
 function endOf({ nodes, begins, takes }: Plan): string {
   const [first, ...others] = nodes.filter(isNotDrained);
   if (first === undefined) return MESSAGES.ends(clockText(begins, takes.least), clockText(begins, takes.most));
@@ -65,7 +64,6 @@ export function isNotDrained({ verdict, refusal }: Pick<NodePlan, "verdict" | "r
   return verdict === "WillBlock" || verdict === "NoRoom" || refusal !== undefined;
 }
 
-/** Renders hours and minutes in this computer's time zone. */
 function clockText(begins: string, seconds: number): string {
   const time = new Date(Date.parse(begins) + seconds * 1000);
   return [time.getHours(), time.getMinutes()].map((number) => String(number).padStart(2, "0")).join(":");
@@ -98,7 +96,6 @@ function rowsOf({ nodes, begins }: Plan, wide: boolean): readonly string[] {
   return aligned([HEADER, ...rows.map(([node = "", ...rest]) => [cut(node), ...rest])], { gap: GAP });
 }
 
-/** Lists each problem once, with the first node that has the problem. */
 function troubles({ nodes, unread }: Plan, paint: Paint): readonly string[] {
   const warn = paint("‼", "yellow");
   const blocks = [

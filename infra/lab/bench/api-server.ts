@@ -18,15 +18,11 @@ import { startChild } from "./child.ts";
 export interface MeasuredApiServer {
   readonly url: string;
   readonly caPem: string;
-  /** A client with the rights of an administrator. */
   readonly client: KubeClient;
-  /** The administrator's kubeconfig, as text. */
   readonly kubeconfig: string;
-  /** The token of Lifeboat's service account. */
   readonly lifeboatToken: string;
   /** Delays each later request of Lifeboat by this time. */
   delay(milliseconds: number): void;
-  /** Returns the CPU time of the API server's process. */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -59,7 +55,6 @@ export async function startMeasuredApiServer(): Promise<MeasuredApiServer> {
   };
 }
 
-/** Installs KubeVirt's and Lifeboat's accounts and objects. */
 export async function installLifeboat(
   client: KubeClient,
   configuration: Readonly<Record<string, unknown>>,

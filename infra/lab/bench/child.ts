@@ -6,7 +6,6 @@ import type * as z from "zod";
 import { cpuMsOf } from "./processes.ts";
 
 export interface Child {
-  /** Resolves to the child's next message. */
   next<S extends z.ZodType>(schema: S): Promise<z.output<S>>;
   tell(message: Readonly<Record<string, unknown>>): void;
   cpuMs(): Promise<number>;
@@ -46,7 +45,6 @@ export function argumentOf<S extends z.ZodType>(schema: S): z.output<S> {
   return schema.parse(JSON.parse(process.argv[2] ?? ""));
 }
 
-/** Sends a message from the child process to its parent. */
 export function say(message: Readonly<Record<string, unknown>>): void {
   process.send?.(message);
 }

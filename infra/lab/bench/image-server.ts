@@ -15,15 +15,11 @@ import { cpuMsOf, memoryOf } from "./processes.ts";
 import { type TimedAnswer, timed } from "./timed.ts";
 
 export interface ImageServer {
-  /** The HTTPS port of the server. */
   readonly port: number;
   /** The time from the server's start to its first answer, in milliseconds. */
   readonly startMs: number;
-  /** Sends an AdmissionReview to the webhook for evictions, as the API server does. */
   review(body: string, agent?: Agent): Promise<TimedAnswer>;
-  /** Requests a full scan, which is a reconcile of all objects. */
   scan(): Promise<unknown>;
-  /** Returns the CPU time that the server's process has used. */
   cpuMs(): Promise<number>;
   /** The resident memory, in millions of bytes. */
   memory(): Promise<number>;

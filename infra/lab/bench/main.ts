@@ -22,7 +22,6 @@ Options:
 
 export interface PartOptions {
   readonly quick: boolean;
-  /** Prints the current step of the benchmark. */
   readonly note: (line: string) => void;
 }
 

@@ -12,7 +12,6 @@ const PODS_PER_REPLICA_SET = 20;
 export interface PlanSize {
   readonly nodes: number;
   readonly vms: number;
-  /** The number of pods, including launcher pods. */
   readonly pods: number;
 }
 

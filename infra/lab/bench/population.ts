@@ -3,7 +3,6 @@ import { core, type KubeClient, kubevirt } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 import { derivedName, hash8 } from "../../../shared/kube/objects.ts";
 
-/** The maximum number of parallel requests. */
 const CONCURRENCY = 16;
 const VMS_PER_NODE = 100;
 export const VMS_PER_NAMESPACE = 34;
@@ -28,8 +27,8 @@ export function planVm(index: number): PlannedVm {
 }
 
 /**
- * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips nodes and namespaces that already
- * exist.
+ * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips the nodes and namespaces of
+ * earlier VMs.
  */
 export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
   const planned = numbered(to).map(planVm);
@@ -129,7 +128,6 @@ export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<r
   );
 }
 
-/** The number of finished migrations that KubeVirt keeps for each VM. */
 const FINISHED_PER_VM = 5;
 
 export async function createFinishedMigrations(client: KubeClient, vms: readonly PlannedVm[]): Promise<void> {

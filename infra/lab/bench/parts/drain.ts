@@ -26,7 +26,7 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** The duration of a migration. A long duration hides the speed of the sandbox. */
+/** The duration of a migration. With a long duration, the speed of the sandbox hardly affects the result. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
@@ -39,7 +39,6 @@ type Way = "a Worker" | "in the cluster" | "a NodeEvacuation" | "KubeVirt alone"
 const OF_LIFEBOAT = "system:serviceaccount:lifeboat-system:lifeboat";
 
 interface Drained {
-  /** The seconds until the drain is finished. */
   readonly seconds: number;
   /** The seconds until the last migration is finished, accurate to one second. */
   readonly movedSeconds: number;
@@ -102,7 +101,6 @@ async function drain(size: number, way: Way): Promise<Drained> {
   }
 }
 
-/** Installs Lifeboat in the cluster, on a separate node. */
 async function inTheCluster(client: KubeClient): Promise<void> {
   await createNodes(client, ["of-lifeboat"], CAPACITY);
   await applyInCluster(client);

@@ -92,8 +92,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // KubeVirt's webhook must review one eviction of each pod, because only KubeVirt's webhook sets
-      // evacuationNodeName.
+      // KubeVirt's webhook must review one eviction of each pod, because no other webhook sets evacuationNodeName in
+      // this benchmark.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];
@@ -134,10 +134,8 @@ async function evict(client: KubeClient, pod: Pod): Promise<number> {
   return performance.now() - begin;
 }
 
-/** A selector that matches no eviction. */
 const NONE = { matchLabels: { "bench.lifeboat.dev/reviewed": "never" } };
 
-/** Limits the reviews of evictions to these webhooks. */
 async function ask(client: KubeClient, reviewers: readonly Way[]): Promise<void> {
   const { items } = await client.list(webhookConfigurations);
   for (const { metadata, webhooks = [] } of items) {

@@ -10,7 +10,6 @@ import type { Measurement } from "../measurement.ts";
 import * as population from "../population.ts";
 
 const MINUTE_MS = 60_000;
-/** The wait until the server has finished its first requests, in milliseconds. */
 const SETTLES_MS = 60_000;
 
 export async function runMemory({ quick, note }: PartOptions): Promise<readonly Measurement[]> {

@@ -53,7 +53,6 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
 }
 
 const POLL_MS = 20;
-/** The command prints this text when it has read the cluster. */
 const HAS_READ = "rehearsing";
 
 async function planned(words: readonly string[], kubeconfig: string) {
