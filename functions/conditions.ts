@@ -44,7 +44,7 @@ export async function keepConditions(target: Target): Promise<void> {
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // Forgets earlier calls from the API server. Only a new call proves that the webhook works again.
+    // Only a new call from the API server proves that the webhook works again.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {

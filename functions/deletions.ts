@@ -1,7 +1,4 @@
-/**
- * Reviews deletions of pods that run VMs. This is the handler of the guard. A refusal tells the client when to try
- * again.
- */
+/** Handles reviews of pod deletions for the guard feature. A refusal tells the client when to try again. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import { BUSY } from "../shared/kube/failures.ts";
@@ -108,8 +105,7 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
-    // The API server treats Lifeboat as unavailable. The guard's ValidatingAdmissionPolicies then decide about the
-    // deletion.
+    // After a failed review, the API server applies the guard's ValidatingAdmissionPolicies.
     target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;

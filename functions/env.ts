@@ -1,4 +1,4 @@
-/** The Worker's platform: environment variables, bindings, clock, network and log. */
+/** Describes the Worker's platform: environment variables, bindings, clock, network and log. */
 import type { Stores } from "../shared/kube/cache.ts";
 import type { Fetch } from "../shared/kube/transport.ts";
 import type { CertificateFacts } from "../shared/settings/certificate.ts";
@@ -40,6 +40,6 @@ export interface Platform {
   readonly stores?: () => Stores | undefined;
   /** Compares a caBundle with the certificate that this process serves. Absent on Cloudflare. */
   readonly trust?: (caBundle: string) => CertificateFacts;
-  /** Writes one structured line. The line contains no token and no body of a request or an answer. */
+  /** Writes one structured line. The line must contain no tokens and no bodies. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

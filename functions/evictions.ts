@@ -1,4 +1,4 @@
-/** The eviction handler: reviews evictions for API servers. */
+/** Handles reviews of evictions. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Client } from "../shared/kube/client.ts";
@@ -190,7 +190,7 @@ function isFullExaminationNeeded({ decision, facts, created, isCached }: Review,
 
 /**
  * Returns the facts of the review for the reconcile. Returns no facts if the review cleared the VMI's
- * evacuationNodeName, because the facts are then outdated.
+ * evacuationNodeName.
  */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};

@@ -73,10 +73,7 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   };
 }
 
-/**
- * Returns undefined if the kind may not be read, and an empty list if the kind is not served. Throws any other error,
- * so that the scrape fails.
- */
+/** Returns undefined if the API server forbids the read. Returns an empty list if it does not serve the kind. */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }
@@ -93,10 +90,7 @@ function isRefused(error: unknown, code: number): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === code;
 }
 
-/**
- * Answers whether CLUSTERS and the registry's keys can be parsed. The answer contains no cluster names, because the
- * request needs no token.
- */
+/** Answers whether CLUSTERS and the registry's keys can be parsed. The answer contains no cluster names. */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;
   const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);

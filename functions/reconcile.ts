@@ -25,8 +25,8 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit, and logs failures and unfinished work in one line. `fresh` ignores cached settings,
- * `held` limits the memory of reads, and `watched` uses facts from watches.
+ * Reconciles within a time limit. `fresh` ignores cached settings, `held` limits the memory of reads, and `watched`
+ * allows facts from watches.
  */
 export async function reconcileWithin(
   target: Target,

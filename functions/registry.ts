@@ -39,7 +39,7 @@ export class RegistryCache {
     return entry;
   }
 
-  /** Lists all names, at most 30 s old. */
+  /** Lists the names of all clusters. The list is at most 30 s old. */
   async names(registry: ClusterRegistry, now: Date): Promise<readonly string[]> {
     if (this.#names !== undefined && isRecent(this.#names, now)) return this.#names.value;
     const names: string[] = [];

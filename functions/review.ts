@@ -1,6 +1,4 @@
-/**
- * The common parts of reviews of evictions and deletions: the AdmissionReview, its body, its deadline and its answer.
- */
+/** Contains the common parts of reviews of evictions and deletions. */
 import type { Context } from "hono";
 import * as z from "zod/mini";
 import type { Action } from "../shared/kube/action.ts";
@@ -119,8 +117,8 @@ export interface AdmissionReview {
 interface More {
   readonly warnings?: readonly string[];
   /**
-   * Seconds after which the client should try the deletion again. Absent for evictions, because clients show the
-   * message only without this delay.
+   * Seconds after which the client should retry the deletion. Absent for evictions, because clients would then not show
+   * the message.
    */
   readonly retryAfterSeconds?: number | undefined;
 }
@@ -175,7 +173,7 @@ const MOST_REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
-  /** The error if the VMI's Evacuations could not be listed. Lifeboat then does not repeat the review. */
+  /** The error if the VMI's Evacuations could not be listed. */
   readonly failedRead?: Error | undefined;
 }
 

@@ -28,9 +28,9 @@ const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.nu
  */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
-/** The number of clusters that are reconciled in parallel, if there is no queue. */
+/** The number of clusters to reconcile in parallel without a queue. */
 const CLUSTERS_AT_A_TIME = 4;
-/** The time limit for one cluster while other clusters wait, in seconds, if there is no queue. */
+/** The time limit for one cluster while other clusters wait, in seconds. Applies only without a queue. */
 const SHARE_SECONDS = 10;
 /** Without a queue, a tick starts no work on another cluster after this time, in milliseconds. */
 const LAST_START_MS = 50_000;
@@ -58,7 +58,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order, so that each tick can reach other clusters. */
+/** Works on clusters in a random order. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();

@@ -1,4 +1,4 @@
-/** The cluster that a request is about: its entry, and the clients that read and write it. */
+/** Contains the configuration of a cluster, and the clients that read and write the cluster. */
 import type { Reads } from "../shared/facts/decide.ts";
 import { watchedReads } from "../shared/facts/reads.ts";
 import { notedIn, readsFrom } from "../shared/kube/cache.ts";
@@ -41,8 +41,8 @@ export interface Target {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Creates a client whose requests fail after `seconds`, or when the tick's time for this cluster is over. `held` is a
-   * reservation of memory for the client's reads.
+   * Creates a client whose requests fail after `seconds`, or when the tick's time for this cluster is over. `held`
+   * reserves memory for the client's reads.
    */
   connect(seconds: number, held?: Held): Client;
   /** Returns a client whose reads may be slightly old. Undefined if the process watches nothing. */

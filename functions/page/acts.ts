@@ -1,7 +1,4 @@
-/**
- * Lists the actions for a VM or a node, each with its effect and its command. The page shows the commands, and changes
- * nothing itself.
- */
+/** Lists the actions for a VM or a node, each with its effect and its command. The page only shows the commands. */
 import { html } from "hono/html";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";

@@ -1,4 +1,4 @@
-/** The page of a cluster: its nodes, the VMs that leave or have left, and the problems of Lifeboat. */
+/** Renders the page of a cluster: its nodes, the VMs that leave or have left, and the problems of Lifeboat. */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
 import type { ConfigurationObserved, Condition as Known } from "../../shared/kube/facts.ts";

@@ -1,4 +1,4 @@
-/** Parts of pages: text from other parties, links, times, badges, notices, commands to copy, key facts and tables. */
+/** Renders parts of pages, for example links, times, badges, notices, commands and tables. */
 import { html } from "hono/html";
 import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { plain } from "../../shared/kube/plain.ts";
@@ -8,7 +8,7 @@ import { durationText } from "../../shared/settings/time.ts";
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;
-/** Isolates foreign text, so that its characters cannot change the text direction of the page. */
+/** Isolates text from other parties, so that it cannot change the text direction of the page. */
 export function isolated(text: string | undefined): Html | "" {
   if (text === undefined || text === "") return "";
   const isLong = text.length > LONGEST;
@@ -19,7 +19,7 @@ export function visible(text: string): string {
   return plain(text);
 }
 
-/** Makes a sentence, which ends with a full stop. Capitalizes the first word, unless it is a name such as `node-1`. */
+/** Adds a full stop, and capitalizes the first word unless it is a name such as `node-1`. */
 export function sentence(words: string): string {
   if (words === "") return "";
   const [first = "", ...rest] = words.split(/(?<=^.)/su);
@@ -78,13 +78,12 @@ export function crumbs(...steps: readonly Step[]): Html {
   </nav>`;
 }
 
-/** Returns a count with the right plural, such as "3 VMs". With verbs, returns for example "3 VMs move". */
+/** Returns a count with the right plural, such as "3 VMs" or "3 VMs move". */
 export function counted(count: number, noun: string, [one, several]: readonly [string, string] = ["", ""]): string {
   const verb = count === 1 ? one : several;
   return `${count} ${noun}${count === 1 ? "" : "s"}${verb === "" ? "" : ` ${verb}`}`;
 }
 
-/** Renders an age such as "12m ago", with the exact time as its title. */
 export function ago(time: string | Date | number, now: Date): Html {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return html`<span>at an unknown time</span>`;
@@ -128,7 +127,7 @@ export function fromTerminal(...commands: readonly string[]): Html {
   </details>`;
 }
 
-/** Renders a section, or nothing if there are no rows. */
+/** Renders a section. Returns an empty string if there are no rows. */
 export function section<T>(title: string, rows: readonly T[], content: (rows: readonly T[]) => Html): Html | "" {
   if (rows.length === 0) return "";
   return html`<section>

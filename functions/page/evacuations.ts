@@ -74,7 +74,7 @@ const ATTENTION: readonly Phase[] = ["Blocked", "Abandoned", "WaitingForExternal
 export interface Sorted {
   readonly needAttention: readonly EvacuationFacts[];
   readonly inProgress: readonly EvacuationFacts[];
-  /** Ended Evacuations, the newest end first. */
+  /** Ended Evacuations, sorted by their end, newest first. */
   readonly ended: readonly EvacuationFacts[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The page of the fleet: for each cluster, the evacuations in progress and the problems. A slow cluster does not delay
- * the others.
+ * Renders the page of the fleet: the evacuations and the problems of each cluster. A slow cluster does not delay the
+ * page.
  */
 import { html } from "hono/html";
 import type { Phase } from "../../shared/kube/evacuation.ts";

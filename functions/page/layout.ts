@@ -16,7 +16,7 @@ export interface Asset {
   readonly content: string;
 }
 
-/** Hashes a file with FNV-1a (32 bits). Each version of the file gets its own name. */
+/** Hashes a file with FNV-1a (32 bits). */
 function versionOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

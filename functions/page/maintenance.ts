@@ -1,6 +1,4 @@
-/**
- * Shows NodeEvacuations to a person: their progress, their obstacles, and the commands that change a NodeEvacuation.
- */
+/** Renders NodeEvacuations: their progress, their obstacles, and the commands that change a NodeEvacuation. */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
 import type { NodeFacts } from "../../shared/kube/facts.ts";
@@ -92,7 +90,7 @@ function whenOf({ spec, status }: NodeEvacuationFacts, now: Date): Html | "" {
   return left > 0 ? html`empty in about ${lasting(left)}` : "";
 }
 
-/** Returns a text about the present state. A paused or cancelled spec takes precedence over the status. */
+/** Returns a text about the present state. The spec takes precedence over the status, which may be outdated. */
 function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html | string {
   const { spec, status } = ne;
   const { startTime, message = "Lifeboat has not processed the object yet" } = status;

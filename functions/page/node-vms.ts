@@ -1,7 +1,4 @@
-/**
- * Two tables of a node: its VMs, and the other pods that block a drain. Each row says what happens, and who can change
- * the outcome.
- */
+/** Renders two tables of a node: its VMs, and the other pods that block a drain. */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import { isActive } from "../../shared/kube/evacuation.ts";
 import type { PodVerdict } from "../../shared/preflight/facts.ts";

@@ -1,4 +1,4 @@
-/** The page of a node: the progress of its drain, each VM and its obstacles, and a forecast of a drain. */
+/** Renders the page of a node: the progress of its drain, the obstacles for each VM, and a prediction of a drain. */
 import { html } from "hono/html";
 import { named } from "../../shared/kube/client.ts";
 import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
@@ -47,7 +47,7 @@ import type { Visit } from "./session.ts";
 const READ_SECONDS = 25;
 const EVERY_SECONDS = 5;
 const MOST_GONE = 50;
-/** The default flags of `lifeboat explain node`. */
+/** The page predicts a drain with the default flags of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
 interface Judged {
@@ -86,7 +86,7 @@ async function readNode(name: string, target: Target, recent: RecentPreflights):
   return { ...judged, node: facts.node, progress: nodeProgress(facts, subjects) };
 }
 
-/** Reads this node and its pods again. The progress of its VMs does not depend on other nodes. */
+/** Reads only this node and its pods, because the progress of its VMs does not depend on other nodes. */
 async function observeAgain(before: Judged["node"], observer: Observer): Promise<PreflightFacts | undefined> {
   const { name } = before;
   const [node, here] = await Promise.all([

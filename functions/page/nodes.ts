@@ -1,7 +1,4 @@
-/**
- * The table of a cluster's nodes, draining nodes first. Each row shows the number of VMs and the known obstacles to a
- * drain.
- */
+/** Renders the table of a cluster's nodes. Each row shows the number of VMs and the known obstacles to a drain. */
 import { html } from "hono/html";
 import { isHeldFast } from "../../shared/eviction/table.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -35,7 +32,7 @@ interface Counting {
   readonly recent: RecentVms;
 }
 
-/** Counts the VMs on each node. Returns undefined if the time runs out first. */
+/** Counts the VMs on each node. Returns undefined after a timeout. */
 export async function countVms(target: Target, { client, settings, recent }: Counting): Promise<VmsByNode | undefined> {
   const now = target.platform.now().getTime();
   const known = recent.get(target.name);
@@ -70,10 +67,7 @@ export function isClosed(node: NodeFacts, settings: Settings): boolean {
   return node.unschedulable || carriesDrainTaint(node, settings);
 }
 
-/**
- * Reads the VMs that a drain of these nodes still has to move. Also returns whether one of the nodes has a VMI that
- * cannot be parsed.
- */
+/** Reads the VMs that a drain of these nodes still has to move. Also returns whether a VMI cannot be parsed. */
 export async function vmisOnAny(nodes: readonly string[], client: Client) {
   let isPartlySeen = false;
   const onOdd = () => void (isPartlySeen = true);

@@ -1,7 +1,4 @@
-/**
- * Shows RollingMaintenances to a person: a time line with a bar for each node, the obstacles, and the commands that
- * change a RollingMaintenance.
- */
+/** Renders RollingMaintenances: a time line with a bar for each node, the obstacles, and the commands. */
 import { html } from "hono/html";
 import {
   hasRollingEnded,

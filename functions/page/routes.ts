@@ -95,7 +95,7 @@ async function neverStored(c: PageContext, next: () => Promise<void>): Promise<v
   if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
 }
 
-/** Rejects a form that another site sends. Such a form could sign a visitor in as somebody else. */
+/** Rejects a form from another site, because the form could sign the visitor in as somebody else. */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {
     const origin = c.req.header("origin");

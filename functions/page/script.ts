@@ -1,7 +1,4 @@
-/**
- * The scripts of pages: they refresh the page, show its age and copy commands. A refresh replaces only the changed
- * parts of the page.
- */
+/** The scripts of the pages. They refresh the page, show its age, and copy commands. */
 export const SCRIPT = `"use strict";
 document.documentElement.classList.add("script");
 

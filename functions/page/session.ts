@@ -1,6 +1,6 @@
 /**
- * The session: one cookie contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a grant
- * with the cluster's tokens, so a replaced token ends the cluster's sessions.
+ * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a
+ * grant with the cluster's tokens.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -64,10 +64,7 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
   return [...others, grant].join("~");
 }
 
-/**
- * Signs the whole cookie with the registry's key, if a registry exists. Prevents reads of KV for invented cluster
- * names.
- */
+/** Signs the whole cookie with the registry's key, if a registry exists. */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
   return keys === undefined ? grants : `${grants}~${await macOf("cookie", grants, keys)}`;

@@ -1,7 +1,4 @@
-/**
- * Signing in and out. The visitor presents a token for the page's audience, and the cluster's API server reviews the
- * token. A missing cluster and a wrong token get the same answer.
- */
+/** Signs visitors in and out. The visitor presents a token, and the cluster's API server reviews the token. */
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { html } from "hono/html";
 import type { Client } from "../../shared/kube/client.ts";
@@ -21,7 +18,7 @@ const AUDIENCE = "lifeboat";
 /** The length of a session, in seconds. A withdrawn permission takes effect when the session ends. */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
-/** The maximum number of token reviews in progress for a cluster, because strangers can cause such reviews. */
+/** The maximum number of parallel token reviews for a cluster. Strangers can cause such reviews. */
 const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });
@@ -125,8 +122,8 @@ async function mayAll(rights: readonly Right[], user: ReviewedUser, cluster: Cli
 }
 
 /**
- * Returns the name of the only cluster, so that the form needs no cluster field. Returns undefined for several
- * clusters, because strangers must not learn their names.
+ * Returns the name of the only cluster. Returns undefined for several clusters, because strangers must not learn their
+ * names.
  */
 async function onlyCluster(surroundings: Surroundings): Promise<string | undefined> {
   const names = await clusterNames(surroundings);

@@ -1,4 +1,4 @@
-/** The time line of a RollingMaintenance: the planned and the actual drains of its nodes. */
+/** Computes the time line of a RollingMaintenance: the planned and the actual drains of its nodes. */
 import type { NodeRow, RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 
 /** A period. Times are milliseconds since the epoch. */

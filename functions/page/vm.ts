@@ -1,4 +1,4 @@
-/** The page of a VM: where it runs, how Lifeboat would answer an eviction, what moves it, and its past evacuations. */
+/** Renders the page of a VM: where it runs, how Lifeboat would answer an eviction, and its evacuations. */
 import { html } from "hono/html";
 import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";

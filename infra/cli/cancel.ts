@@ -1,4 +1,4 @@
-/** `lifeboat cancel`: ends the maintenance of nodes, or the evacuation of VMs. */
+/** `lifeboat cancel`: cancels the maintenance of nodes, or the evacuation of VMs. */
 import { type Cancelling, cancelEvacuations } from "../../shared/act/evacuate-vm.ts";
 import { type EvacuationStatus, isToBeReleased } from "../../shared/kube/evacuation.ts";
 import { type Add, agree, EXIT, type ExitCode, KIND, nameMatching, type With, YES } from "./command.ts";

@@ -1,4 +1,4 @@
-/** The common parts of all commands of `lifeboat`: the cluster, the exit codes, shared options. */
+/** The common parts of all commands: the cluster, the exit codes, and shared options. */
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { isObjectName } from "../../shared/kube/schemas/fields.ts";
 import type { Connection } from "./connection.ts";
@@ -92,7 +92,7 @@ export const KIND = {
   vm: /^(?:vmi?s?|virtualmachine(?:instance)?)\//i,
 } as const;
 
-/** Returns a parser for an argument that names an object, such as `worker-1` or `node/worker-1`. */
+/** Returns a parser for the name of an object, such as `worker-1` or `node/worker-1`. */
 export function nameMatching(what: string, kind: RegExp): (text: string) => string {
   return (text) => {
     const name = text.replace(kind, "");

@@ -1,4 +1,4 @@
-/** `lifeboat completion`: completes commands and names of objects after TAB, by @bomb.sh/tab. */
+/** `lifeboat completion`: completes commands and names of objects in a shell. */
 import { Argument, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { script } from "@bomb.sh/tab";
 import tab from "@bomb.sh/tab/commander";

@@ -1,4 +1,4 @@
-/** The connection to the cluster that a kubeconfig names. */
+/** Connects to the cluster in the kubeconfig. */
 import { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { createClient } from "../../shared/kube/client.ts";

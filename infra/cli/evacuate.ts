@@ -1,7 +1,4 @@
-/**
- * `lifeboat evacuate`, `retry` and `cancel`: sends a person's request about the evacuation of one VM, and waits for the
- * result.
- */
+/** `lifeboat evacuate`, `retry` and `cancel`: requests a change of a VM's evacuation, and waits for the result. */
 import { parseAnswer } from "../../shared/kube/read.ts";
 import { type Requester, type Evacuating, evacuateVm, retryVm } from "../../shared/act/evacuate-vm.ts";
 import {

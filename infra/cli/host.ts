@@ -13,7 +13,7 @@ export interface Host {
   readonly stderr: Stream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
-  /** Waits. Returns early, without an error, when the person presses Ctrl-C. */
+  /** Waits. Returns early, without an error, if the person presses Ctrl-C. */
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Aborted by the first Ctrl-C. */
   readonly interrupted: AbortSignal;
@@ -21,7 +21,7 @@ export interface Host {
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 
-/** Returns the streams, the clock and the environment of this process. The second Ctrl-C ends the process. */
+/** Returns the streams, the clock and the environment of this process. */
 export function processHost(): Host {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `lifeboat`, also as `kubectl lifeboat`: see run.ts. */
+/** Starts the command `lifeboat`, also as `kubectl lifeboat`. */
 import { processHost } from "./host.ts";
 import { run } from "./run.ts";
 

@@ -1,7 +1,4 @@
-/**
- * The predictions of `explain` and `drain` for nodes: selects the nodes, predicts a drain of each node, and prints the
- * results.
- */
+/** Predicts drains of nodes for `explain` and `drain`, and prints the results. */
 import { REMEDY } from "../../shared/eviction/messages.ts";
 import type { DrainFlags, NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { readPreflight } from "../../shared/preflight/read.ts";

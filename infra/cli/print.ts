@@ -1,4 +1,4 @@
-/** Prints tables as kubectl does, and JSON, YAML and names. Uses colours only on a terminal. */
+/** Prints tables, JSON, YAML and names, as kubectl does. */
 import { dump } from "js-yaml";
 import { plain as harmless } from "../../shared/kube/plain.ts";
 import type { Form } from "./command.ts";

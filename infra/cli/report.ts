@@ -1,4 +1,4 @@
-/** `lifeboat report`: the outcome of a maintenance for each node and each VM, for the change ticket. */
+/** `lifeboat report`: reports the outcome of a maintenance for each node and each VM. */
 import {
   NODE_EVACUATION_BOUNDS,
   type NodeEvacuationFacts,

@@ -32,7 +32,7 @@ export async function orNode(typed: string, { cluster }: Connection): Promise<st
   );
 }
 
-/** Returns the end of an error message about a missing VM, with similar names and other namespaces. */
+/** Returns the end of an error message about a missing VM, with similar names. */
 export async function orVm({ namespace, name }: NamespacedName, { cluster }: Connection): Promise<string> {
   const list = (selected: Listing) => unlessRefused(cluster().list("virtualmachineinstances", selected));
   const elsewhere = await list({ fields: { "metadata.name": name } });

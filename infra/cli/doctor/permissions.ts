@@ -1,11 +1,11 @@
-/** The check of Lifeboat's permissions: asks the API server for each permission that the settings need. */
+/** Checks Lifeboat's permissions: asks the API server for each permission that the settings need. */
 import { featuresOn } from "../../../shared/features.ts";
 import type { Feature } from "../../../shared/settings/feature.ts";
 import { failed, type Finding, ok } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
 import { isInCluster, type Permission, type DoctorReads, settingsOf } from "./reads.ts";
 
-/** Checks Lifeboat's permissions. Returns one finding for each manifest that grants permissions. */
+/** Returns one finding for each manifest that grants permissions. */
 export async function permissions(reads: DoctorReads): Promise<readonly Finding[]> {
   const server = (await isInCluster(reads)) ? ["server/kubernetes/component/rbac.yaml"] : [];
   const relay = (await readable(reads.relay)) === undefined ? [] : ["relay/kubernetes/rbac.yaml"];

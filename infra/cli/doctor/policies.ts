@@ -41,7 +41,7 @@ const Bound = z.object({
   spec: z.object({ paramRef: z.object({ namespace: z.string(), name: z.string() }) }),
 });
 
-/** Returns the Lease from which the policy for preemptions takes the time. */
+/** Returns the Lease that the policy for preemptions uses as a clock. */
 export function clockIn(objects: Installed) {
   const binding = SHIPPED.find(({ kind, metadata }) => isBinding(kind) && metadata.name === HOLD_PREEMPTION);
   return binding && Bound.safeParse(objects.get(idOf(binding))).data?.spec.paramRef;

@@ -1,7 +1,4 @@
-/**
- * `lifeboat drain`: drains one node by a NodeEvacuation or several nodes by a RollingMaintenance, and follows the
- * drain.
- */
+/** `lifeboat drain`: drains nodes with a NodeEvacuation or a RollingMaintenance, and follows the drain. */
 import { Option } from "@commander-js/extra-typings";
 import { type NewObject, meaningOf } from "../../../shared/kube/client.ts";
 import { hasEnded, type NodeEvacuationFacts, VM_ORDERS, WHEN_BLOCKED } from "../../../shared/kube/node-evacuation.ts";

@@ -1,4 +1,4 @@
-/** Follows NodeEvacuations by their status until they end, block, or the person stops following. */
+/** Follows NodeEvacuations until they are finished or blocked, or until the person stops. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { ClusterError, isForbidden, isSilence } from "../../../shared/kube/failures.ts";
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationStatus } from "../../../shared/kube/node-evacuation.ts";
@@ -78,7 +78,7 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
 }
 
 /**
- * Returns the exit code if the command can end. With `--at`, the command does not wait for drains that start in the
+ * Returns the exit code if the command can exit. With `--at`, the command does not wait for drains that start in the
  * future.
  */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {

@@ -1,4 +1,4 @@
-/** The report of a drain: the result of each node, and the outcome, waiting time and duration of each VM. */
+/** Prints the report of a drain: the result of each node, and the outcome and duration for each VM. */
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";

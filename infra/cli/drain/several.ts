@@ -1,4 +1,4 @@
-/** Drains several nodes with a new or an existing RollingMaintenance, and follows it until it ends or blocks. */
+/** Drains several nodes with a new or an existing RollingMaintenance, and follows the drain. */
 import { meaningOf, type NewObject } from "../../../shared/kube/client.ts";
 import type { NodeEvacuationSpec } from "../../../shared/kube/node-evacuation.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";

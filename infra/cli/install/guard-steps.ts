@@ -1,7 +1,4 @@
-/**
- * The steps of `lifeboat install` for the guard: reads the values of its policies, and removes leftover policies and
- * webhooks.
- */
+/** The steps of `lifeboat install` for the guard feature. */
 import { guard } from "../../../shared/guard/feature.ts";
 import { GUARD_WEBHOOKS } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";

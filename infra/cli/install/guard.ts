@@ -1,7 +1,4 @@
-/**
- * Fits the guard's policies to a cluster: usernames, feature gates, the Lease that serves as a clock, and the duration
- * of refusals.
- */
+/** Adapts the guard's policies to a cluster: usernames, feature gates, and the duration of refusals. */
 import * as z from "zod";
 import { named } from "../../../shared/kube/client.ts";
 import { CONFIGURATION, HOLD_PREEMPTION } from "../../../shared/kube/names.ts";
@@ -18,10 +15,7 @@ export interface GuardSite {
   readonly featureGates: readonly FeatureGate[];
   readonly requesters: readonly string[];
   readonly nodeTerminators: readonly string[];
-  /**
-   * The Lease that serves as a clock. Undefined if the cluster has no suitable Lease. The policy for preemptions is
-   * then left out.
-   */
+  /** The Lease that the policy for preemptions uses as a clock. Undefined if the cluster has no suitable Lease. */
   readonly clock: HoldClock | undefined;
 }
 

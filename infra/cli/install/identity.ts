@@ -1,7 +1,6 @@
 /**
- * The certificate and the tokens of Lifeboat in the cluster. `install` creates them once, and stores them in the
- * server's Secret. The server only reads the Secret. While one certificate replaces another, the caBundle trusts both,
- * because the API server and the replicas learn of the change at different times.
+ * Creates the certificate and the tokens of Lifeboat in the cluster, and stores them in the server's Secret. While one
+ * certificate replaces another, the webhooks trust both certificates.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";

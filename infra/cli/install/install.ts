@@ -1,4 +1,4 @@
-/** `lifeboat install`: installs everything that Lifeboat needs, in the right order. A second run is safe. */
+/** `lifeboat install`: installs everything that Lifeboat needs. The command can run several times. */
 import { Option } from "@commander-js/extra-typings";
 import { dump } from "js-yaml";
 import { isBefore, versionText } from "../../../shared/settings/versions.ts";

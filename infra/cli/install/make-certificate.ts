@@ -1,7 +1,4 @@
-/**
- * Makes the self-signed certificate that Lifeboat serves in the cluster. The webhooks' caBundle contains the
- * certificate. There is no CA, because a CA's key could sign other names.
- */
+/** Makes the self-signed certificate that Lifeboat serves in the cluster. */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
 import { randomBytes } from "node:crypto";
@@ -26,7 +23,7 @@ export async function makeCertificate(host: string, validity: Validity): Promise
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     // The first byte 01 makes the serial number a positive integer in DER.
     serialNumber: `01${randomBytes(15).toString("hex")}`,
-    // OpenSSL finds a trusted certificate by its subject, so two certificates in one bundle need different subjects.
+    // OpenSSL finds a trusted certificate by its subject, so each certificate needs another subject.
     name: `CN=${host}@${validity.notBefore.getTime()}`,
     ...validity,
     signingAlgorithm: ALGORITHM,

@@ -1,4 +1,4 @@
-/** The Secrets with tokens of Lifeboat's account, for a Worker. Each new Secret gets a new name. */
+/** Manages the Secrets with tokens of Lifeboat's account, for a Worker. */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";

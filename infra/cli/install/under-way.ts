@@ -72,8 +72,8 @@ interface Stage {
 }
 
 /**
- * The steps of the withdrawal. Nodes come before VMs, because the end of a node's maintenance also ends the evacuations
- * of its VMs.
+ * The steps of the withdrawal. Nodes come first, because the end of a node's maintenance also ends the evacuations of
+ * its VMs.
  */
 const STAGES: readonly Stage[] = [
   {

@@ -1,4 +1,4 @@
-/** The Worker's entry for a cluster in CLUSTERS or in the registry, and the file with this entry. */
+/** Reads and writes the file with the Worker's entry for a cluster. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -49,10 +49,7 @@ function entryText(entry: object): string {
   return `${JSON.stringify(entry, null, 2)}\n`;
 }
 
-/**
- * Reads the entry from its file, with the newest of its tokens. Returns undefined if there is no file. Error messages
- * contain no text of the file.
- */
+/** Reads the entry from its file, with the newest of its tokens. Returns undefined if there is no file. */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Prints a plan for people: a row for each node in 80 columns, then the problems and who can solve them. */
+/** Prints a plan for people: a row for each node, and then the problems and who can solve them. */
 import type { VmClass } from "../../../shared/plan/evidence.ts";
 import type { NodePlan, Range } from "../../../shared/plan/facts.ts";
 import type { Plan } from "../../../shared/plan/plan.ts";
@@ -118,10 +118,7 @@ function troublesOf({ node, pods, shortage, roomAfter }: NodePlan, paint: Paint)
   return [...short, ...pods.filter(isInTheWay).map((pod) => troubleOf(pod, paint).slice(1))];
 }
 
-/**
- * Lists the nodes whose drain does not start. The first such node stops a RollingMaintenance, unless `whenNodeFails` is
- * Continue.
- */
+/** Lists the nodes whose drain does not start. */
 function refusals(nodes: readonly NodePlan[], paint: Paint): readonly (readonly string[])[] {
   const last = nodes.length - 1;
   const first = nodes.findIndex(({ refusal }) => refusal !== undefined);

@@ -1,7 +1,4 @@
-/**
- * Measures how long a drain of a node takes with kubectl and with a NodeEvacuation. Lifeboat runs outside the cluster,
- * in the cluster, or not at all.
- */
+/** Measures how long a drain of a node takes with kubectl and with a NodeEvacuation. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type KubeClient,
