@@ -1,7 +1,7 @@
-/** The resources that a process uses, as the kernel reports them. Linux only. */
+/** Reads the CPU time and the memory of a process from /proc. Works only on Linux. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** Returns the CPU time of all threads so far. Reads `schedstat`, because `stat` has only hundredths of a second. */
+/** Returns the CPU time of all threads so far. Reads `schedstat`, because `stat` is exact only to 10 ms. */
 export async function cpuMsOf(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const times = await Promise.all(

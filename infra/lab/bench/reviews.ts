@@ -1,4 +1,4 @@
-/** The reviews of the admission benchmark, as an API server sends them, and their expected answers. */
+/** Creates the admission reviews of the benchmark, and checks the answers. */
 import * as z from "zod";
 
 export const KINDS = ["first", "repeat"] as const;
@@ -36,7 +36,7 @@ const Answer = z.object({
   response: z.object({ allowed: z.boolean(), status: z.object({ message: z.string() }).optional() }),
 });
 
-/** Throws if Lifeboat's answer is wrong, so that only the times of correct answers are measured. */
+/** Throws if Lifeboat's answer is wrong. The benchmark measures only correct answers. */
 export function checkAnswer(kind: Kind, { code, text }: { readonly code: number; readonly text: string }): void {
   const parsed = code === 200 ? Answer.parse(JSON.parse(text)).response : undefined;
   if (parsed === undefined || !isRight(kind, parsed)) throw new Error(`${TITLE[kind]}: answered ${code} ${text}`);

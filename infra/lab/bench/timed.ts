@@ -9,7 +9,9 @@ export interface TimedAnswer {
 
 type Send = (options: RequestOptions, then: (response: IncomingMessage) => void) => ClientRequest;
 
-/** Sends a request and measures the time of its answer. `send`: the function `request` of node:http or node:https. */
+/**
+ * Sends a request and measures the time until its answer. `send` is the function `request` of node:http or node:https.
+ */
 export function timed(
   send: Send,
   to: RequestOptions,

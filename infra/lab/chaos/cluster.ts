@@ -1,7 +1,4 @@
-/**
- * Sets up the parts that many runs share: a sandbox, Lifeboat as Workers or as replicas in the cluster, and Lifeboat's
- * connections to the API server.
- */
+/** Sets up a sandbox with Lifeboat. Many chaos runs share the sandbox. */
 import { GUARD_FILES } from "../stage/apply.ts";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import {
@@ -28,12 +25,9 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-/** KubeVirt's back-off in the sandbox. It is short, because a run is shorter than the real back-off. */
+/** KubeVirt's back-off in the sandbox. It is much shorter than the real back-off. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/**
- * Kubelet settings that report memory pressure at once. The grace period of 1 h prevents evictions, which would end
- * guests.
- */
+/** With these kubelet settings, a node reports memory pressure at once. The grace period of 1 h prevents evictions. */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },
@@ -82,7 +76,7 @@ const MIGRATIONS = {
   resources: ["virtualmachineinstancemigrations"],
 };
 
-/** Switches off KubeVirt's back-off by an annotation on each new migration. */
+/** Adds an annotation to each new migration, which switches off KubeVirt's back-off. */
 async function forgoBackoff(client: KubeClient): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: BACKOFF_POLICY };

@@ -1,11 +1,11 @@
-/** Plays an administrator who drains a node. A drain that fails or is interrupted starts again. */
+/** Simulates an administrator who drains a node, and repeats a failed or interrupted drain. */
 import { setTimeout as delay } from "node:timers/promises";
 import { drainNode } from "../stage/drain-client.ts";
 import type { KubeClient } from "../../sandbox/index.ts";
 
 export interface Drain {
   readonly isDone: boolean;
-  /** Interrupts the drain, which starts again after this many milliseconds. Returns false if no drain was running. */
+  /** Interrupts the drain, and starts it again after `ms` milliseconds. Returns false if no drain was running. */
   breakOff(ms: number): boolean;
   stop(): Promise<void>;
 }

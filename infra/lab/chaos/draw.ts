@@ -1,4 +1,4 @@
-/** Random numbers that can be repeated: the same text gives the same numbers in the same order. */
+/** Draws random numbers. The same seed text always gives the same numbers in the same order. */
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 

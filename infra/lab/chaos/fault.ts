@@ -19,7 +19,6 @@ import type { Replicas } from "./replicas.ts";
 import type { ChaosVm } from "./vms.ts";
 import { persist } from "./wait.ts";
 
-/** Everything that a fault can use and change in a run. */
 export interface Run {
   readonly plan: Plan;
   readonly cluster: Cluster;
@@ -29,11 +28,10 @@ export interface Run {
   readonly replicas: Replicas;
   readonly drain: Drain;
   readonly relay: { stopFor(ms: number): Promise<void> };
-  /** A signal that is aborted when the faults of the run end. */
+  /** Aborted when the faults of the run end. */
   readonly calm: AbortSignal;
   /** Keys of VMIs that their owners have deleted. */
   readonly deleted: Set<string>;
-  /** Reports a violated invariant. */
   readonly report: (what: string) => void;
   /** Records that the fault had an effect. */
   readonly strike: () => void;
@@ -43,18 +41,18 @@ export interface Fault {
   readonly says: string;
   /** A fault with a higher weight is drawn more often. The default is 3. */
   readonly weight?: number;
-  /** Whether the fault needs a simulated control plane. */
   readonly simulated?: true;
   readonly form?: FormName;
-  /** Whether the fault may break virt-api's requests. virt-api then allows evictions, so only budgets protect VMs. */
-  readonly breaksVirtApi?: true;
   /**
-   * The feature gate that lets Lifeboat refuse the pod deletions of this fault. Absent if the fault deletes no pods.
+   * Set if the fault may break virt-api's requests. virt-api then allows evictions, so only PodDisruptionBudgets
+   * protect VMs.
    */
+  readonly breaksVirtApi?: true;
+  /** The feature gate with which Lifeboat refuses the fault's pod deletions. Absent if the fault deletes no pods. */
   readonly gate?: string;
   /** Faults that may not be in the same run. */
   readonly not?: readonly string[];
-  /** VMs that start on an extra node, which has the `capacity` below. */
+  /** Returns VMs that start on an additional node with the given `capacity`. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
   readonly capacity?: Capacity;
   /** Changes a VM on the drained node. */
@@ -68,15 +66,15 @@ export interface Fault {
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Triggers a Kubernetes controller again after the faults, because the controller may have missed a change. */
+  /** Triggers a Kubernetes controller again after the faults. The controller may have missed a change. */
   readonly remind?: (run: Run) => Promise<void>;
-  /** Whether the fault lasts until all expected consequences have happened. */
+  /** Set if the fault lasts until all expected consequences have happened. */
   readonly lasts?: true;
   /** Describes the consequences that have not happened yet. */
   readonly expect?: (run: Run) => readonly string[];
 }
 
-/** Acts at several random times of the run. Ignores an act that the API server refuses. */
+/** Calls `act` at several random times of the run. Ignores errors. */
 export async function atTimes(
   run: Run,
   draw: Draw,
@@ -92,7 +90,7 @@ export async function atTimes(
   }
 }
 
-/** Acts on some VMs, each at a random time. */
+/** Calls `act` for some VMs, each at a random time. Ignores errors. */
 export async function toSome(run: Run, draw: Draw, act: (vm: VmKey) => unknown, among = run.plan.vms): Promise<void> {
   const most = Math.max(1, Math.min(6, Math.floor(among.length / 2)));
   const chosen = draw
@@ -114,11 +112,11 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   try {
     if ((await act()) !== false) strike();
   } catch {
-    // Ignores the error: the VM may be gone or migrating, or the API server may be unavailable.
+    // The VM may be gone or migrating, or the API server may be unavailable.
   }
 }
 
-/** Waits. Returns false if the faults of the run end during the wait. */
+/** Waits for `ms` milliseconds. Returns false if the faults of the run end during the wait. */
 export async function waited({ calm }: Run, ms: number): Promise<boolean> {
   await delay(ms, undefined, { signal: calm }).catch(() => undefined);
   return !calm.aborted;

@@ -5,8 +5,8 @@ import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";
 
 /**
- * Describes each VM that has not left its node although it must. `abandoned`: UIDs of VMs whose evacuation was given
- * up.
+ * Describes each VM that must leave its node but has not left. `abandoned` contains the UIDs of VMs whose evacuation
+ * was given up.
  */
 export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly string[] {
   const { plan, drain } = run;
@@ -37,7 +37,7 @@ function liveVmi({ name }: ChaosVm, { cluster, namespace }: Run): VirtualMachine
   return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
-/** Acts as the external controller of External VMs: migrates marked VMs. */
+/** Simulates the external controller, which migrates VMs whose eviction strategy is External. */
 export async function actAsExternalController({ cluster, client, plan, namespace }: Run): Promise<void> {
   for (const { name } of plan.vms.filter(({ strategy }) => strategy === "External")) {
     const status = cluster.observer.vmis.get(`${namespace}/${name}`)?.status;

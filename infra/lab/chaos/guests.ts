@@ -1,19 +1,18 @@
-/** Determines what happened to each guest of a run, and reports each guest that ended without a reason. */
+/** Determines what happened to each guest of a run, and reports each guest that stopped without a reason. */
 import { isFinal, keyOf, LABEL, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { guestRuns, mayStop } from "../stage/fates.ts";
 import { viewOfVmi, type World } from "../stage/world.ts";
 import type { Listener, Observer } from "./observer.ts";
 
-/** `checkGuests` explains `failedByKubevirt`. */
 export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "failedByKubevirt" | "lost";
 
-/** Keys of the VMs whose guests may end, by the reason. */
+/** The keys of the VMs whose guests may stop, grouped by reason. */
 export interface Ends {
   readonly deleted: ReadonlySet<string>;
   readonly failedByKubevirt: ReadonlySet<string>;
 }
 
-/** Returns the fate of each VM, by its key. */
+/** Returns what happened to each VM, as a map from VM key to fate. */
 export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<string, Fate> {
   const { deleted, failedByKubevirt } = ends;
   return new Map(
@@ -31,9 +30,9 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 }
 
 /**
- * Checks that a guest ends only if its owner deletes the VM or the VM's strategy lets the guest stop. Ignores VMIs that
- * virt-controller set to Failed while their launchers run: after an outage, virt-controller may get the moved VMI
- * before the new pod (`updateStatus`, "because pod does not exist").
+ * Checks that a guest stops only if its owner deletes the VM or the VM's strategy lets the guest stop. After an outage,
+ * virt-controller may set a moved VMI to Failed although its pod runs (`updateStatus`, "because pod does not exist").
+ * Ignores these VMIs.
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,
@@ -50,7 +49,7 @@ export function checkGuests(
   };
 }
 
-/** Returns whether the real virt-controller set the phase Failed although the launcher still runs. */
+/** Returns true if virt-controller set the phase to Failed although the virt-launcher pod still runs. */
 function isFailedByKubevirt(
   { metadata: { uid, managedFields = [] }, status: of }: Vmi,
   { pods }: Pick<Observer, "pods">,

@@ -1,4 +1,4 @@
-/** The invariants of every run, checked on the cluster's objects. This file imports no code of Lifeboat. */
+/** Checks the cluster's objects during every run. This file imports no code of Lifeboat. */
 import {
   isFinal,
   isTrue,
@@ -21,18 +21,16 @@ export interface Limits {
   readonly node: number;
 }
 
-/** KubeVirt's limits do not count migrations in these phases. */
 const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
 
 interface Running {
   readonly migration: Migration;
-  /** The source node. Undefined until the migration runs. */
   readonly node: string | undefined;
 }
 
 /**
- * Checks KubeVirt's limits on parallel migrations. Ignores an excess of migrations that KubeVirt's evacuation
- * controller created: after an outage of the API server, that controller's cache may be old.
+ * Checks KubeVirt's limits on parallel migrations. KubeVirt's evacuation controller may exceed a limit after an outage,
+ * because its cache may be old. Its migrations are ignored in this case.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -48,7 +46,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // Like virt-controller, ignores migrations whose VM is gone.
+    // virt-controller also ignores migrations whose VM is gone.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };
@@ -71,7 +69,6 @@ function takesPlace({ status }: Migration): boolean {
   return !isFinal(status) && !QUEUED.includes(status?.phase ?? "");
 }
 
-/** Returns whether the migration has a name from KubeVirt's evacuation controller. */
 function isOfKubevirt({ migration }: Running): boolean {
   return migration.metadata.name.startsWith("kubevirt-evacuation-");
 }
@@ -80,7 +77,7 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** Functions that read objects from the API server for the invariants. */
+/** Reads objects from the API server. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;
@@ -90,17 +87,17 @@ export interface BudgetCheck extends Partial<Listener> {
   settled(): Promise<unknown>;
 }
 
-/** Checks that a marked VM has its budget. Without the budget, the API server would allow the VM's next eviction. */
+/**
+ * Checks that each VMI with an evacuationNodeName has its PodDisruptionBudget. Otherwise the API server would allow the
+ * VMI's next eviction.
+ */
 export function checkBudgets(
   asked: Asked,
   observer: Pick<Observer, "vmis" | "budgets">,
   report: (what: string) => void,
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
-  /**
-   * Reads from the API server, because the caches may be old. Reports a missing budget only if the VMI needs the budget
-   * both before and after the budgets are read.
-   */
+  /** Reads from the API server, because the caches may be old. Reads the VMI before and after its budgets. */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);
     const budgets = await asked.budgets(key.namespace);
@@ -148,12 +145,15 @@ export interface Objects {
   readonly evacuations: readonly Evacuation[];
 }
 
-/** Describes the objects that should be gone or finished after a run. `budgeted`: whether VMs have budgets. */
+/**
+ * Describes the objects that should be gone or finished after a run. `budgeted` is true if VMs have
+ * PodDisruptionBudgets.
+ */
 export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {
   const { vmis, pods, migrations, evacuations } = objects;
   /**
-   * Returns whether the migration is being deleted and its VM is gone. KubeVirt ignores that migration, even if the
-   * migration has finalizers.
+   * Returns whether the migration is being deleted and its VM is gone. KubeVirt ignores such a migration, even if it
+   * has finalizers.
    */
   const isForgotten = ({ metadata, spec }: Migration) =>
     metadata.deletionTimestamp !== undefined && !vmis.some((vmi) => vmi.metadata.name === spec.vmiName);
@@ -181,8 +181,8 @@ function leftOn(vmi: Vmi): readonly string[] {
 }
 
 /**
- * Describes the problems with a VM's budgets. The VM must have one budget if the run uses budgets and the VM's strategy
- * requires a budget. Otherwise the VM must have no budget.
+ * Checks the PodDisruptionBudgets of a VM. The VM needs one budget if `budgeted` is true and its eviction strategy
+ * requires a budget.
  */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
@@ -195,14 +195,13 @@ function isLive({ metadata, status }: Vmi): boolean {
   return metadata.deletionTimestamp === undefined && !isFinal(status);
 }
 
-/** Returns whether this is Lifeboat's budget for the VMI. */
 function isBudgetOf({ metadata, spec }: PodDisruptionBudget, vmi: Vmi): boolean {
   const isOurs = metadata.labels?.[MANAGED_BY.label] === MANAGED_BY.value;
   const isOfVmi = spec?.selector?.matchLabels?.[LABEL.createdBy] === vmi.metadata.uid;
   return isOurs && metadata.namespace === vmi.metadata.namespace && isOfVmi;
 }
 
-/** Returns whether the VM's strategy requires a budget. */
+/** Returns whether the VM's eviction strategy requires a PodDisruptionBudget. */
 export function hasBudget({ spec, status }: Vmi): boolean {
   if (spec.evictionStrategy === "LiveMigrateIfPossible") return isTrue(status?.conditions, "LiveMigratable");
   return spec.evictionStrategy !== undefined && spec.evictionStrategy !== "None";

@@ -4,7 +4,7 @@ import { isFault } from "./fault-names.ts";
 import { FORMS } from "./forms/form.ts";
 import { createRunner } from "./runner.ts";
 
-// The schema is strict, because other schemas silently ignore undeclared options.
+// Other schemas silently ignore unknown options.
 const Order = z.strictObject({
   seed: z.string(),
   run: z.number(),

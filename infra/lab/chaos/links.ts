@@ -1,7 +1,4 @@
-/**
- * The connection of each replica to the API server, which can be cut between any two writes. A cut connection kills
- * the replica, which then sends no more writes and loses its memory.
- */
+/** Connects each replica to the API server. A connection can be cut between any two writes, which kills the replica. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { Server } from "node:net";
@@ -10,9 +7,8 @@ import { createSecureContext } from "node:tls";
 
 export interface Link {
   readonly isDead: boolean;
-  /** The address at which this replica reaches the API server. No later replica gets the same address. */
   readonly url: string;
-  /** Sets the number of writes that the replica may still send before it dies. By default the number is unlimited. */
+  /** Sets the number of writes after which the replica dies. By default the number is unlimited. */
   limit(writes: number): void;
   /** Delays the replica's watch events until `release` delivers them in order. */
   hold(): void;
@@ -112,10 +108,7 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/**
- * Forwards a request and its answer. If the client or the server breaks its connection, the other connection is broken,
- * too.
- */
+/** Forwards a request and its answer. If one of the two connections breaks, the other connection is closed, too. */
 export function forward(url: string, agent: Agent, { request, response }: Exchange, heard = new PassThrough()): void {
   const { host: _, connection: __, ...headers } = request.headers;
   const outgoing = httpsRequest(url, { method: request.method ?? "POST", headers, agent });
@@ -138,7 +131,7 @@ export async function listenOnLoopback(server: Pick<Server, "listen" | "address"
   return address.port;
 }
 
-/** Stops listening, and closes open connections, too. */
+/** Stops listening, and closes open connections. */
 export function stopListening(server: {
   close(done: () => void): unknown;
   closeAllConnections(): void;

@@ -1,4 +1,4 @@
-/** `npm run chaos`: drains under faults, and reports the outcome of each VM. */
+/** `npm run chaos`: drains nodes under faults, and reports what happened to each VM. */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -75,7 +75,7 @@ function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanF
   };
 }
 
-/** Starts a process with its own clusters, and gives it one run after another. */
+/** Starts a process with its own clusters. The process performs one run after another. */
 async function work(queue: Iterable<PlanOptions>, onReport: (report: RunReport) => void): Promise<void> {
   const child = fork(JOB);
   const end = once(child, "exit");

@@ -24,8 +24,7 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 export interface Listener {
   /**
-   * Called for each change of a VMI. `now` is undefined if the VMI is gone, and `before` is undefined if the VMI is
-   * new.
+   * Called for each change of a VMI. `now` is undefined if the VMI is gone. `before` is undefined if the VMI is new.
    */
   vmiChanged(now: Vmi | undefined, before: Vmi | undefined): void;
   migrationChanged(now: Migration | undefined, before: Migration | undefined): void;
@@ -42,7 +41,6 @@ export interface Observer {
   readonly nodeEvacuations: Pick<Informer<NodeEvacuation>, "get" | "list">;
   readonly rollingMaintenances: Pick<Informer<RollingMaintenance>, "get" | "list">;
   readonly budgets: Pick<Informer<PodDisruptionBudget>, "get" | "list">;
-  /** Replaces the listeners. */
   listen(...listeners: readonly Partial<Listener>[]): void;
   stop(): Promise<void>;
 }

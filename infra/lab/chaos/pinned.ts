@@ -1,4 +1,4 @@
-/** A VM that cannot migrate, so a NodeEvacuation restarts it. */
+/** Creates a VM that cannot migrate. A NodeEvacuation restarts this VM. */
 import { setTimeout as delay } from "node:timers/promises";
 import { createVirtualMachine, isAlreadyExists } from "../../sandbox/index.ts";
 import { type NodeEvacuation, nodeEvacuations } from "../stage/evacuations.ts";
@@ -20,8 +20,8 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 }
 
 /**
- * Backdates the blockers of these NodeEvacuations by a minute, until the returned AbortController is aborted. Lifeboat
- * restarts a VM only if the blocker is a minute old, and a run has no time to wait a minute.
+ * Moves the time of the NodeEvacuations' blockers back by a minute, until the returned AbortController is aborted.
+ * Lifeboat restarts a VM only if its blocker is a minute old.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

@@ -1,4 +1,4 @@
-/** Draws the plan of a run at random, by a seed and the run's number. The plan has a form, faults, VMs and settings. */
+/** Draws the faults, VMs and settings of a run at random. The same seed and number give the same run. */
 import { drawFrom, type Draw } from "./draw.ts";
 import type { Fault } from "./fault.ts";
 import { FAULT_NAMES, type FaultName, FAULTS } from "./fault-names.ts";
@@ -15,7 +15,7 @@ export interface Plan {
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly evacuation: { readonly maxAttempts: number; readonly adoptSeconds: number };
   };
-  /** Whether VMs have budgets. VMs without budgets are protected by KubeVirt's webhook and Lifeboat's guard. */
+  /** Whether VMs have PodDisruptionBudgets. Otherwise KubeVirt's webhook and Lifeboat's webhook protect the VMs. */
   readonly budgeted: boolean;
   readonly migrationMs: number;
   /** The pause between two requests of a drain, in milliseconds. */
@@ -23,25 +23,25 @@ export interface Plan {
   readonly tickMs: number;
   readonly relayed: boolean;
   readonly replicas: number;
-  /** Whether the API server's reviews go to the replicas in turn. */
+  /** Whether the API server sends its reviews to the replicas in turn. */
   readonly spread: boolean;
-  /** The milliseconds until the faults end. */
+  /** The time until the faults end, in milliseconds. */
   readonly calmMs: number;
 }
 
 export interface PlanOptions {
   readonly seed: string;
   readonly run: number;
-  /** The number of VMs. By default it is random. */
+  /** The number of VMs. The default is random. */
   readonly vms?: number;
-  /** The faults that may be drawn. By default, all faults. */
+  /** The faults that may be drawn. The default is all faults. */
   readonly only?: readonly FaultName[];
-  /** The form of Lifeboat. By default it is random. */
+  /** Whether Lifeboat runs as Workers or in the cluster. The default is random. */
   readonly form?: FormName;
   readonly real?: boolean;
 }
 
-/** Every 20th run drains 50 VMs. Each of these runs adds the next fault of `FAULT_NAMES` to the random faults. */
+/** Every 20th run drains 50 VMs. It also includes the next fault of `FAULT_NAMES`. */
 const LARGE_EVERY = 20;
 const LARGE = 50;
 
@@ -76,7 +76,7 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
 
 /**
  * Draws how Lifeboat is triggered, and the time between two ticks. Ticks are rare in a run with a relay, as in a real
- * cluster. The in-cluster form always contains a relay.
+ * cluster. A replica in the cluster always contains a relay.
  */
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
@@ -86,7 +86,7 @@ function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }
 
-/** Replaces the strategy `Unknown`, because virt-api refuses a VM with that strategy. */
+/** virt-api refuses a VM with the strategy `Unknown`. */
 function known(vm: ChaosVm): ChaosVm {
   return vm.strategy === "Unknown" ? { ...vm, strategy: "LiveMigrate", migratable: false } : vm;
 }
@@ -104,7 +104,7 @@ const LARGE_LIMITS: readonly Plan["limits"][] = [
   { cluster: 15, node: 15 },
 ];
 
-/** Draws several faults by weight. Skips a fault that may not be combined with a fault that is already drawn. */
+/** Draws several faults by weight. Skips faults that cannot be combined with the faults drawn so far. */
 function drawFaults(
   draw: Draw,
   first: FaultName | undefined,
@@ -139,9 +139,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the configuration. Chooses budgets for all VMs if KubeVirt's webhook cannot protect every VM. The webhook
- * allows evictions of VMs with an unknown strategy. The webhook also allows all evictions while its own requests to the
- * API server fail.
+ * Draws the LifeboatConfiguration. Some faults make KubeVirt's webhook allow evictions. All VMs of such a run have
+ * PodDisruptionBudgets.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -155,7 +154,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // The deadlines are longer than any run, so that Lifeboat must protect the guest for the whole run.
+    // The deadlines are longer than any run.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),
@@ -171,10 +170,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/**
- * Returns the capacity of the nodes at each place where VMs of the run start. The capacity is undefined if no fault
- * sets it.
- */
+/** Returns the node capacity of each place where VMs start. The capacity is undefined if no fault sets it. */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

@@ -1,9 +1,9 @@
-/** The relay of a run, which may be stopped for a while. */
+/** The relay of a run. A fault can stop the relay for a while. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Form } from "./forms/form.ts";
 
 export interface RunningRelay {
-  /** Stops the relay, and starts it again after this time. */
+  /** Stops the relay, and starts it again after `ms` milliseconds. */
   stopFor(ms: number): Promise<void>;
   stop(): Promise<void>;
 }

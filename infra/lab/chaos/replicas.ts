@@ -1,24 +1,25 @@
-/** The Workers or replicas of a run. The number is fixed: a new replica replaces a dead replica. */
+/** The Workers or replicas of a run. A new replica replaces each dead replica. */
 import type { Form, Replica } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 
 export interface Replicas {
   readonly alive: readonly Replica[];
-  /** How many replicas have died in the middle of their work. */
+  /** The number of replicas that died during their work. */
   readonly deaths: number;
-  /** Makes Lifeboat's address unavailable for this time. */
+  /** Makes Lifeboat's address unavailable for `ms` milliseconds. */
   silence(ms: number): void;
   /** Asks a replica for a full scan, or fires its cron trigger. */
   tick(): void;
-  /** From now on, kills replicas one after another, each after a number of writes. */
+  /** Starts to kill replicas one after another. Each replica dies after a number of writes. */
   kill(writes: readonly number[]): void;
-  /** From now on, no replica dies or stops answering. */
+  /** After this call, no replica dies or stops answering. */
   spare(): void;
   stop(): Promise<void>;
 }
 
 /**
- * The actions of successive ticks, in rotation. Only a full scan finds marked VMs for which Lifeboat got no request.
+ * Each tick performs the next of these actions. Only a full scan finds VMIs whose evacuationNodeName was set without a
+ * request to Lifeboat.
  */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),
@@ -95,7 +96,7 @@ export async function startReplicas(
     async stop() {
       stopped = true;
       form.proxy.answering = () => undefined;
-      // Also stops dead replicas and replicas that are starting, because they would otherwise act in the next run.
+      // Dead and starting replicas are stopped, too. They would otherwise act in the next run.
       await Promise.all([...present().map((replica) => form.end(replica)), ...pending]);
     },
   };

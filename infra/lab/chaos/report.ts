@@ -1,4 +1,4 @@
-/** The result of a run, and the output of all runs: progress, the plan of each failed run, and the table at the end. */
+/** The result of a run, and the printed output of all runs. */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../cli/table.ts";
 import type { Plan } from "./plan.ts";
@@ -7,23 +7,22 @@ const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
 const Texts = z.readonly(z.array(z.string()));
 
-/** The message in which a run's process sends the result. */
+/** The result of a run, which a child process sends to its parent. */
 export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
   vms: z.number(),
-  /** How many VMs had each fate. */
+  /** The number of VMs with each fate. */
   fates: Counts,
-  /** How many evacuations ended in each way. */
+  /** The number of evacuations with each outcome. */
   endings: Counts,
   causes: Counts,
   /** How often each fault had an effect. */
   struck: Counts,
   /** Keys of lost VMs. */
   lost: Texts,
-  /** Violated invariants. */
   breaches: Texts,
-  /** Descriptions of objects that were still in progress at the end. */
+  /** The objects that were still in progress at the end of the run. */
   hung: Texts,
 });
 export type RunReport = z.output<typeof RunReportSchema>;
@@ -43,7 +42,7 @@ export function renderProgress(reports: readonly RunReport[], of: number, second
   return `${seconds} s: ${runs} of ${of} runs, ${vms} VMs, lost ${lost}, runs broken ${broken}, runs hung ${hung}`;
 }
 
-/** Renders the report of a failed run, starting with the command that repeats the run. */
+/** Formats the report of a failed run. The first line is the command that repeats the run. */
 export function renderBadRun({ run, lost, breaches, hung, struck }: RunReport, plan: Plan): string {
   return [
     `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,

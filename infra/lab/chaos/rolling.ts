@@ -1,6 +1,6 @@
 /**
- * Checks a RollingMaintenance against the cluster's objects: how many nodes are evacuated at a time, and the outcomes
- * of their VMs.
+ * Checks RollingMaintenances: how many nodes are evacuated at a time, and whether the reported outcomes of VMs are
+ * true.
  */
 import { isFinal, keyOf, type VirtualMachineInstance as Vmi } from "../../sandbox/index.ts";
 import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome } from "../stage/evacuations.ts";
@@ -8,9 +8,11 @@ import { hasEnded, type NodeEvacuation, type RollingMaintenance, type VmOutcome 
 export interface Seen {
   readonly key: string;
   readonly endsWhenEvicted: boolean;
-  /** The nodes where the VMI ran, in order, with the times of the first and last observation on each node. */
+  /**
+   * The nodes where the VMI ran, in order. `from` and `to` are the times of the first and last observation on the node.
+   */
   readonly stays: readonly { readonly node: string; readonly from: number; readonly to?: number }[];
-  /** Whether the guest has ended or the VMI is gone. */
+  /** Whether the guest has stopped or the VMI is gone. */
   readonly hasEnded: boolean;
 }
 
@@ -35,7 +37,6 @@ function seenNow(now: Vmi, known: Seen | undefined, ms: number): Seen {
   return { key: keyOf(now), endsWhenEvicted, stays: next, hasEnded: false };
 }
 
-/** Sets the end of the last stay. */
 function until(stays: Seen["stays"], ms: number): Seen["stays"] {
   return stays.map((stay) => (stay === stays.at(-1) ? { ...stay, to: ms } : stay));
 }
@@ -58,8 +59,8 @@ export function partsOf(rm: RollingMaintenance, all: Iterable<NodeEvacuation>): 
 }
 
 /**
- * Lists the nodes that the RollingMaintenance keeps out of service. `back`: UIDs of NodeEvacuations whose nodes are
- * schedulable again.
+ * Lists the nodes that the RollingMaintenance has taken out of service. `back` contains the UIDs of NodeEvacuations
+ * whose nodes are schedulable again.
  */
 export function unavailableOf(
   { spec }: RollingMaintenance,
@@ -71,14 +72,14 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/** The times of the first observations: of a NodeEvacuation, of VMs in the status, and of the end. */
+/** The times when a NodeEvacuation, the VMs in its status, and its end were first observed. */
 export interface Times {
   readonly created: number;
   readonly listed?: number;
   readonly ended?: number;
 }
 
-/** Returns the times after an observation at `ms`. Keeps the times of earlier observations. */
+/** Adds an observation of a NodeEvacuation at time `ms`. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;
@@ -92,7 +93,7 @@ export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: n
 /** The maximum delay of an informer, in milliseconds. */
 const NEWS_MS = 500;
 
-/** Describes each VM of an ended NodeEvacuation whose reported outcome differs from the observations. */
+/** Describes each VM of an ended NodeEvacuation if the reported outcome differs from the observations. */
 export function outcomeProblems(ne: NodeEvacuation, history: History, times: Times | undefined): readonly string[] {
   const { outcomes = [], phase } = ne.status ?? {};
   const name = `NodeEvacuation ${ne.metadata.name} (${phase})`;
@@ -152,7 +153,7 @@ function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
 }
 
 /**
- * Returns whether the VM was on the node when the NodeEvacuation was created, and until well after the status listed
+ * Returns whether the VM was on the node from the creation of the NodeEvacuation until well after its status listed
  * VMs.
  */
 function wasThere({ stays }: Seen, { spec }: NodeEvacuation, times: Times | undefined): boolean {

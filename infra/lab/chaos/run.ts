@@ -29,18 +29,21 @@ import { setScene, type Scene } from "./scene.ts";
 import { unansweredIn } from "./unanswered.ts";
 import { persist, until } from "./wait.ts";
 
-/** The factor for waits. A real control plane is slower than a simulated control plane. */
+/** The factor for waits. A real control plane is slower than a simulated one. */
 const PATIENCE = IS_REAL ? 3 : 1;
-/** The maximum time from the end of the faults until every VM that must leave its node has left. */
+/** The maximum time from the end of the faults until all VMs that must leave their nodes have left. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
-/** The maximum time from the end of all disruptions until nothing is in progress, not counting KubeVirt's back-off. */
+/**
+ * The maximum time from the end of all disruptions until nothing is in progress. It does not include KubeVirt's
+ * back-off.
+ */
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
 /** The number of checks between two ticks in a run with a relay. */
 const TICKS_APART = 10;
 
-/** A prepared run. Every VM runs and has its expected budget, and no fault has been injected yet. */
+/** A run whose VMs are running. No fault has been injected yet. */
 export interface Prepared {
   readonly scene: Scene;
   readonly replicas: Replicas;
@@ -48,7 +51,7 @@ export interface Prepared {
   readonly ms: number;
 }
 
-/** Prepares a run. If the promise rejects, no fault has been injected. */
+/** Prepares a run, without injecting a fault. */
 export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { sandbox, form, observer } = cluster;
@@ -70,7 +73,6 @@ export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared
   if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
     throw new Error("not every VM has got its budget");
   const world = await readWorld(sandbox.client);
-  // VMs of an earlier run may still be shutting down.
   const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));
   return { scene, replicas, before: { ...world, vmis: new Map(vmis) }, ms: performance.now() - begin };
 }
@@ -120,7 +122,7 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
 
   const injected = plan.faults.map(async (name) => {
     const draw = drawFrom(`${plan.seed}/${plan.run}/${name}`);
-    // Requests of a fault may fail.
+    // A fault's requests may fail.
     await Promise.resolve(FAULTS[name].inject?.(runs.get(name) ?? run, draw)).catch(() => undefined);
   });
   await Promise.race([
@@ -176,10 +178,7 @@ function injectedIn({ sandbox }: Cluster): readonly unknown[] {
   return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
 }
 
-/**
- * Returns functions that read from the API server. The functions repeat failed reads, because the API server may be
- * unavailable.
- */
+/** Returns functions that read from the API server. They repeat failed reads. */
 function askedThrough(client: KubeClient): invariants.Asked {
   return {
     vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),
@@ -195,7 +194,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** Starts to send ticks and events to Lifeboat, and starts the external controller of External VMs. */
+/** Starts to send ticks and events to Lifeboat. Also starts the external controller, which migrates External VMs. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {
@@ -216,7 +215,9 @@ function startTicking(run: Run): Ticking {
   };
 }
 
-/** Waits until nothing is in progress or the time limit is reached, and describes the objects still in progress. */
+/**
+ * Waits until nothing is in progress or the time limit is reached. Describes the objects that are still in progress.
+ */
 async function settle({ cluster, client, namespace, plan, replicas }: Run): Promise<readonly string[]> {
   const { maxAttempts, adoptSeconds } = plan.configuration.evacuation;
   const withinMs = REST_WITHIN_MS + maxAttempts * adoptSeconds * 1000;

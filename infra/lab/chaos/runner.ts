@@ -1,7 +1,4 @@
-/**
- * Performs runs one after another. All runs with the same form of Lifeboat use one cluster, until a run in the cluster
- * fails.
- */
+/** Performs runs one after another. Several runs use the same cluster. A failed run is followed by a new cluster. */
 import { isReal } from "../../sandbox/index.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type FormName, FORMS } from "./forms/form.ts";
@@ -15,9 +12,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/**
- * The number of runs after which a cluster is replaced, because its API server keeps Events and changes of all runs.
- */
+/** After this many runs, a new cluster is started. The API server stores the Events of all runs. */
 const RUNS_PER_CLUSTER = 100;
 
 export function createRunner(): Runner {
@@ -46,12 +41,10 @@ export function createRunner(): Runner {
     async perform(options) {
       const plan = drawPlan(options);
       try {
-        // Repeats a failed preparation once, for example after a broken connection. The preparation is not part of the
-        // run.
+        // Repeats a failed preparation once, for example after a broken connection.
         const { cluster, prepared } = await prepare(plan).catch(() => prepare(plan));
         const report = await performRun(cluster, plan, prepared);
         if (isBad(report)) await keepLogs(cluster, report);
-        // If the cleanup fails, the cluster is replaced.
         if (isBad(report)) await renew(plan.form);
         else await clearScene(cluster, prepared.scene).catch(() => renew(plan.form));
         return report;
@@ -70,7 +63,7 @@ async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void>
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);
 }
 
-/** Returns the report of a run that failed to start or to finish. The run counts as hung. */
+/** Returns a report with the error, for a run that failed to start or to finish. */
 function notPerformed({ run }: Plan, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { ms: 0, vms: 0, fates: {}, endings: {}, causes: {}, struck: {} };

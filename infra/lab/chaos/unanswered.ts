@@ -1,4 +1,4 @@
-/** Counts the deletions that Lifeboat did not review in time, from the API server's metrics. */
+/** Reads from the API server's metrics how many deletions Lifeboat did not review in time. */
 import type { KubeClient } from "../../sandbox/index.ts";
 
 const FAILED_OPEN = /^apiserver_admission_webhook_fail_open_count\{name="[^"]*lifeboat[^}]*\} (\d+)$/gm;

@@ -3,28 +3,30 @@ import type { Draw } from "./draw.ts";
 
 export interface ChaosVm {
   readonly name: string;
-  /** The node on which the VM starts: `drained` for the drained node, or the name of a fault for that fault's node. */
+  /**
+   * The node on which the VM starts. `drained` is the drained node. Any other value is the name of a fault, which has
+   * its own node.
+   */
   readonly place: string;
-  /** `Unknown`: a value in the VMI that KubeVirt does not know. */
+  /** KubeVirt does not know the strategy `Unknown`. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
   /** The number of migrations that fail before a migration succeeds. */
   readonly failures: number;
-  /** The duration of the VM's migrations. By default, the duration for all VMs of the run. */
+  /** The duration of the VM's migrations. The default is the same for all VMs of a run. */
   readonly migrationMs?: number;
   readonly graceSeconds?: number;
-  /** Whether the VM must leave its node. If false, the VM may stay. */
   readonly mustLeave: boolean;
 }
 
 export const ALWAYS = Number.POSITIVE_INFINITY;
 export const DRAINED = "drained";
-/** The name of a PriorityClass with a higher priority than the other VMs have. */
+/** The PriorityClass of pods that preempt VMs. */
 export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // An External VM can always migrate, because otherwise it would never leave its node.
+  // An External VM can always migrate. Otherwise it would never leave its node.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };
@@ -32,7 +34,7 @@ export function drainedVm(draw: Draw, index: number): ChaosVm {
 
 const OTHERS = ["LiveMigrateIfPossible", "LiveMigrateIfPossible", "LiveMigrateIfPossible", "External", "None"] as const;
 
-/** Draws migratable VMs on a separate node. `tweak`: properties that replace the drawn properties. */
+/** Draws migratable VMs on a separate node. The properties in `tweak` replace the drawn properties. */
 export function movableVms(draw: Draw, place: string, tweak: Partial<ChaosVm> = {}): readonly ChaosVm[] {
   return Array.from({ length: draw.int(1, 3) }, (_, i) => ({
     name: `${place}-${i + 1}`,
@@ -50,7 +52,6 @@ export function isRefused({ strategy, migratable }: ChaosVm): boolean {
   return strategy === "Unknown" || (strategy === "LiveMigrate" && !migratable);
 }
 
-/** Returns whether the VM's migrations never succeed. */
 export function isStuck({ failures }: ChaosVm): boolean {
   return failures === ALWAYS;
 }

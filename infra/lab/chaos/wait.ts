@@ -20,7 +20,7 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Waits for the condition, and returns whether it became true in time. Counts checks instead of time, because a busy
- * machine also slows down the cluster.
+ * machine is slow.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let polls = 0; !condition(); polls++) {

@@ -1,4 +1,4 @@
-/** Starts two sandbox clusters. The clusters differ only in the part of Lifeboat that an act of the demo shows. */
+/** Starts two sandbox clusters. They differ only in the part of Lifeboat that the demo shows. */
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,6 @@ import { serverImages } from "../stage/in-cluster.ts";
 import { installInCluster } from "./in-cluster.ts";
 import type { Act } from "./scenario.ts";
 
-/** A value for each of the two clusters. */
 export interface Pair<T> {
   readonly without: T;
   readonly withIt: T;
@@ -29,7 +28,7 @@ export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly client: KubeClient;
   readonly server: string;
   readonly kubeconfig: string;
-  /** Lifeboat outside of the cluster. Absent in the cluster that runs without Lifeboat. */
+  /** Lifeboat outside of the cluster. Absent for a cluster without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
   stop(): Promise<void>;
 }
@@ -46,7 +45,7 @@ const MIGRATION_SECONDS = 2;
 export async function startClusters(act: Act, inCluster: boolean): Promise<Pair<Cluster>> {
   await (inCluster ? buildImage() : buildWorker());
   const folder = await mkdtemp(join(tmpdir(), "lifeboat-"));
-  // Deletes the folder even if this process is interrupted, because the kubeconfig contains an administrator's token.
+  // Deletes the folder even if this process is interrupted. Its kubeconfig contains an administrator's token.
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   return await both({ without: "without", withIt: "withIt" } as const, async (side) => {
     const images = inCluster ? serverImages() : new Map<never, never>();

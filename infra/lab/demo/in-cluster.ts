@@ -8,7 +8,7 @@ import { applyInCluster, codeFrom, SERVER } from "../stage/in-cluster.ts";
 const PORT = 8443;
 const CLUSTER = "sandbox";
 
-/** Installs Lifeboat. Its pods stay pending until the scene creates nodes. */
+/** Installs Lifeboat. Its pods are pending until the cluster has nodes. */
 export async function installInCluster(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const { client } = sandbox;
   const webhookToken = randomBytes(24).toString("hex");

@@ -1,7 +1,4 @@
-/**
- * `npm start`: runs one scenario in two clusters of one process. Lifeboat is in one of the clusters or in both
- * clusters.
- */
+/** `npm start`: runs one scenario in two clusters. Lifeboat runs in one or in both clusters. */
 import { FLAG, HELP, nameOf, readArguments, runTool } from "../../tools/console/arguments.ts";
 import { UsageError } from "../../cli/failed.ts";
 import { createScreen } from "../../tools/console/screen.ts";
@@ -38,7 +35,8 @@ await runTool(USAGE, async () => {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));
   const screen = createScreen(process.stdout);
   screen.print("Starting two clusters in this process (API server, scheduler, kubelets, KubeVirt), and Lifeboat …");
-  // Loads these modules only now, because loading takes seconds and a usage error should appear at once.
+  // Loads these modules after the arguments are checked. Loading takes seconds, and a usage error should appear at
+  // once.
   const [{ play }, { SCENARIO }] = await Promise.all([import("./play.ts"), import("./scenarios/index.ts")]);
   await play({
     acts: SCENARIO[name],

@@ -1,4 +1,4 @@
-/** Runs a scenario act by act. A terminal shows a table that is redrawn. A log gets a line for each change. */
+/** Runs a scenario. A terminal shows a table that is redrawn. A log gets a line for each change. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../sandbox/index.ts";
 import { aligned } from "../../cli/table.ts";
@@ -15,12 +15,9 @@ import type { Act } from "./scenario.ts";
 import { cut, NAME, outcomeOf, painter, renderChanges, renderFrame, renderOutcome } from "./view.ts";
 
 const FRAME_MS = 100;
-/** The timeout of an act, which is far longer than any act takes. */
+/** The maximum time of each part of the scenario. Every part is much shorter. */
 const PATIENCE_MS = 120_000;
-/**
- * The timeout for the end of evacuations. The relay reports a moved VM within a second, so only a broken cluster takes
- * this long.
- */
+/** The maximum time until all evacuations have ended. Only a broken cluster takes this long. */
 const ENDED_WITHIN_MS = 60_000;
 
 export interface PlayOptions {
@@ -28,9 +25,9 @@ export interface PlayOptions {
   /** Whether Lifeboat runs as pods of the cluster. */
   readonly inCluster: boolean;
   readonly screen: Screen;
-  /** Whether the clusters stay up until a signal arrives. */
+  /** Whether the clusters run until a signal arrives. */
   readonly stayUp: boolean;
-  /** Called at the end. `well`: each disruption took effect and, with Lifeboat, no VM was lost. */
+  /** Called at the end. `well` is true if each disruption took effect and, with Lifeboat, no VM was lost. */
   readonly onEnd: (well: boolean) => void;
 }
 
@@ -44,7 +41,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // Looks up Lifeboat's address again, because its pod may have moved.
+      // Lifeboat's pod may have moved, so its address is read again.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
@@ -85,7 +82,7 @@ interface Watching {
   readonly screen: Screen;
 }
 
-/** Watches both clusters during an act. Resolves to whether the disruption took effect in both clusters. */
+/** Watches both clusters. Resolves to true if the disruption took effect in both clusters. */
 async function watch(act: Act, { clusters, before, screen }: Watching): Promise<boolean> {
   const watched = await both(clusters, ({ client }) => watchWorld(client, systemClock));
   const worlds = { without: watched.without.world, withIt: watched.withIt.world };
@@ -139,7 +136,7 @@ function narrator(act: Act, screen: Screen, { milliseconds, stamp }: ReturnType<
   };
 }
 
-/** The Events that the demo prints, by their reasons. */
+/** The reasons of the Events that the demo prints. */
 const NOTEWORTHY: ReadonlySet<string> = new Set([
   "Preempted",
   "TaintManagerEviction",
@@ -170,7 +167,7 @@ const COLUMNS: readonly (readonly [string, (evacuation: Evacuation) => string | 
   ["ATTEMPTS", ({ status }) => status?.attempts],
 ];
 
-/** Returns the output of `kubectl get evacuations --all-namespaces`, once all evacuations have ended. */
+/** Waits until all evacuations have ended. Returns the output of `kubectl get evacuations --all-namespaces`. */
 async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<readonly string[]> {
   const deadline = performance.now() + ENDED_WITHIN_MS;
   let { items } = await client.list(evacuations);
@@ -185,7 +182,7 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
   return ["$ kubectl get evacuations --all-namespaces", painter(screen)("bold", headings), ...lines];
 }
 
-/** The command that installs Lifeboat in the cluster without Lifeboat, from an image of this working tree. */
+/** The command that installs Lifeboat in the second cluster, from an image of this working tree. */
 const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 
 async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {

@@ -1,4 +1,4 @@
-/** Shows where each virtual machine and each relevant pod is now, in both clusters. */
+/** Shows where each VM and each relevant pod is now, in both clusters. */
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { MigrationView, VirtualMachine, World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
@@ -70,7 +70,7 @@ function lastMigration({ key }: VirtualMachine, { migrations }: World): Migratio
   return own.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)).at(-1);
 }
 
-/** Returns whether the VMI, or the launcher pod of its guest, is being deleted or already gone. */
+/** Returns whether the VMI or its virt-launcher pod is being deleted or gone. */
 function isLeaving(vmi: VirtualMachine, { pods }: World): boolean {
   const isThere = [...pods.values()].some(
     (pod) => pod.launcherOf === vmi.uid && pod.nodeName === vmi.nodeName && !pod.deleting,

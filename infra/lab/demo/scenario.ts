@@ -1,4 +1,4 @@
-/** The type of an act: the scene in two clusters, the disruption, and the expected effect. */
+/** The type of one part of the demo: two clusters, a disruption, and the expected effect. */
 import type { KubeClient, Sandbox, SandboxOptions } from "../../sandbox/index.ts";
 import type { World } from "../stage/world.ts";
 import type { Cluster, Configuration, Pair } from "./clusters.ts";
@@ -15,10 +15,10 @@ export interface Act {
   readonly about: string;
   /** The spec of the LifeboatConfiguration in each cluster that has Lifeboat. */
   readonly lifeboat: Partial<Pair<Configuration>>;
-  /** More manifests to apply: paths in infra/kubernetes. */
+  /** Paths of additional manifests in infra/kubernetes. */
   readonly optional: readonly string[];
   readonly sandbox?: Pick<SandboxOptions, "eviction" | "featureGates">;
-  /** How migrations end. By default they succeed. */
+  /** The outcome of migrations. The default is success. */
   readonly outcome?: NonNullable<Parameters<Sandbox["migrations"]["configure"]>[0]["outcome"]>;
   /** Creates the same nodes, virtual machines and pods in each cluster. */
   setScene(client: KubeClient): Promise<Scene>;
@@ -27,13 +27,13 @@ export interface Act {
   readonly pods: readonly string[];
   readonly headline: readonly string[];
   prologue?(cluster: Cluster): Promise<readonly string[]>;
-  /** Disrupts a cluster, until `over` is aborted. Resolves to false if the disruption had no effect. */
+  /** Disrupts a cluster until `over` is aborted. Resolves to false if the disruption had no effect. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
   /** Returns whether the disruption took effect in a cluster. */
   hasHappened(before: World, now: World): boolean;
   /** The minimum number of VMs that must be lost without Lifeboat. With Lifeboat no VM may be lost. */
   readonly lostWithout: number;
-  /** Whether KubeVirt repeats a failed migration forever, so that a VM never stops migrating. */
+  /** Set if KubeVirt repeats a failed migration forever. */
   readonly isEndless?: true;
   readonly epilogue?: readonly string[];
   /** A command that the user can try after the demo. */

@@ -1,4 +1,4 @@
-/** Renders two clusters side by side: rows, nodes, the last message about each cluster, and the result. */
+/** Renders two clusters side by side. */
 import { styleText } from "node:util";
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
 import type { World } from "../stage/world.ts";
@@ -24,9 +24,9 @@ const STYLE = {
 
 const MARK = { idle: "·", refused: "!", waiting: "…", moving: "→", moved: "✓", stopped: "■", lost: "✗" } as const;
 
-/** The name of each cluster in a log. Both names have the same length. */
+/** The label of each cluster in a log. Both labels have the same length. */
 export const NAME: Pair<string> = { without: "without", withIt: "with   " };
-/** The width of the column that shows a VM's place. A fixed width keeps the columns in position. */
+/** The width of the column that shows where a VM runs. */
 const PLACE_WIDTH = 34;
 
 export function cut(line: string, width: number): string {
@@ -74,7 +74,7 @@ function textOf({ now, mood }: Place): string {
   return now === "" ? "" : `${MARK[mood]} ${now}`;
 }
 
-/** Shows the use of each node, and its problems. */
+/** Shows the used capacity and the problems of each node. */
 function nodesOf(world: World): readonly string[] {
   const sorted = [...world.nodes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
   return sorted.map(({ name, cordoned, troubles }) => {
@@ -86,7 +86,7 @@ function nodesOf(world: World): readonly string[] {
   });
 }
 
-/** Returns the changes between two frames, for output that is not a terminal. */
+/** Returns the changes between two frames. Used if the output is not a terminal. */
 export function renderChanges(previous: readonly Row[], rows: readonly Row[]): readonly string[] {
   const before = new Map(previous.map((row) => [row.name, row]));
   return (["without", "withIt"] as const).flatMap((side) =>
@@ -100,7 +100,7 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
 export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
-/** Returns the fates of the nodes' VMs, by the cluster's state before and after the act. */
+/** Returns what happened to the VMs of the nodes, from the states before and after the disruption. */
 export function outcomeOf(before: World, after: World, nodes: readonly string[]): Outcome {
   const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
@@ -113,7 +113,7 @@ export function outcomeOf(before: World, after: World, nodes: readonly string[])
   return outcome;
 }
 
-/** Outcomes in the order of their display. Only outcomes marked "named" show the names of their VMs. */
+/** The outcomes in the order of their display. Only outcomes with `named` show the names of their VMs. */
 const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["moved", "moved"],
   ["restarted", "restarted"],
@@ -122,7 +122,7 @@ const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["lost", "lost", "named"],
 ];
 
-/** Renders an outcome. Always shows `VMs lost`. Shows another outcome only if a VM has this outcome. */
+/** Renders an outcome. Shows `VMs lost` even if no VM was lost. */
 function rendered(head: string, outcome: Outcome): string {
   const parts = SHOWN.filter(([fate]) => fate === "lost" || outcome[fate].length > 0).map(([fate, word, named]) => {
     const keys = outcome[fate];

@@ -1,7 +1,7 @@
 /**
- * `npm run kubelets`: measures which VMs survive node pressure, by their size and by the kubelets' settings, and prints
- * the table of REFERENCE.md. The default settings run in real time, and all other rows run four times faster. Takes
- * eight minutes.
+ * `npm run kubelets`: measures which VMs survive node pressure, for several VM sizes and kubelet settings. Prints the
+ * table of REFERENCE.md. Takes eight minutes. The default settings run in real time, and all other rows run four times
+ * faster.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { kubevirt, type SimulatedSandbox, startSandbox } from "../../sandbox/index.ts";
@@ -11,7 +11,7 @@ import { createNodes, createVms } from "../stage/scene.ts";
 
 const NAMESPACE = "vms";
 const GIB = [4, 16, 64, 256] as const;
-/** The speed at which an idle guest's memory is copied, over a network of 4 Gbit/s. */
+/** The speed at which an idle guest's memory is copied over a network of 4 Gbit/s. */
 const GIB_PER_SECOND = 0.5;
 const CROWD = "crowd";
 const CROWD_SIZE = 20;
@@ -94,8 +94,8 @@ async function measure(kubelets: Kubelets): Promise<readonly string[]> {
 }
 
 /**
- * Returns the fate of each VM. A node with a single VM stays under pressure. The pressure on the crowded node ends when
- * the first VM has left.
+ * Returns what happened to each VM. A node with a single VM stays under pressure. The pressure on the node with several
+ * VMs stops when the first VM has left.
  */
 async function fatesOf(sandbox: SimulatedSandbox, kubelets: Kubelets): Promise<readonly string[]> {
   const { stats } = sandbox;

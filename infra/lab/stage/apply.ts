@@ -1,4 +1,4 @@
-/** Installs Lifeboat in a cluster like `lifeboat install`, but from code. */
+/** Installs Lifeboat in a cluster, like `lifeboat install`. */
 import { guard } from "../../../shared/guard/feature.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { applyAll } from "../../cli/install/apply.ts";
@@ -13,7 +13,7 @@ export interface Site {
   readonly url: string;
   readonly webhookToken: string;
   readonly caPem: string;
-  /** More manifests to apply: paths in infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
+  /** Paths of additional manifests in infra/kubernetes, for example `optional/configuration/configuration.yaml`. */
   readonly optional?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface Installed {
   readonly token: string;
 }
 
-/** All files of the guard, with the shipped policies. */
+/** The manifests of Lifeboat's webhooks and policies that refuse deletions. */
 export const GUARD_FILES = guard.manifests.map((name) => `optional/guard/${name}.yaml`);
 
 export interface LifeboatConfiguration extends KubeObject {
@@ -49,7 +49,7 @@ export async function applyLifeboat(client: KubeClient, site: Site): Promise<Ins
   return { token: there?.token ?? (await createToken(send, SILENT)).token };
 }
 
-/** Returns the plan of an installation. `optional`: more manifests, as paths in infra/kubernetes. */
+/** Returns the manifests of an installation. `optional` contains paths of additional manifests in infra/kubernetes. */
 export function plannedFor(home: Home, optional: readonly string[] = []): readonly Manifest[] {
   const parts = [{ files: optional.map((file) => `kubernetes/${file}`), gates: [] }];
   return plan({ parts, home });
@@ -70,7 +70,7 @@ export function sendOver(client: KubeClient): Send {
   };
 }
 
-/** Returns the CRDs. They are applied first, before any program reads resources of these kinds. */
+/** Returns the CRDs. They are applied before any program uses them. */
 export function definitions(): readonly Manifest[] {
   return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
 }
@@ -85,7 +85,6 @@ export async function configureLifeboat(client: KubeClient, spec: Readonly<Recor
   }
 }
 
-/** Changes the configuration in the KubeVirt CR. */
 export async function configureKubeVirt(client: KubeClient, configuration: object): Promise<void> {
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body: { spec: { configuration } } });
 }

@@ -10,7 +10,7 @@ export interface LifeboatBeside {
   stop(): Promise<void>;
 }
 
-/** Starts a Worker and a relay. `optional`: more manifests, as paths in infra/kubernetes. */
+/** Starts a Worker and a relay. `optional` contains paths of additional manifests in infra/kubernetes. */
 export async function startBeside(sandbox: Sandbox, optional: readonly string[]): Promise<LifeboatBeside> {
   const relaySecret = `whsec_${randomBytes(32).toString("base64")}`;
   const { worker, url, webhookToken } = await startLifeboat(sandbox, { optional, entry: { relaySecret } });

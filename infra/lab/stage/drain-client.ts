@@ -75,7 +75,7 @@ const Answer = z.object({ message: z.prefault(z.string(), "") });
 
 /**
  * Evicts a pod. Returns undefined if the pod is evicted or gone. Returns the API server's message if the eviction is
- * refused for now.
+ * temporarily refused.
  */
 async function evict(run: Run, pod: Pod): Promise<string | undefined> {
   const { namespace, name } = pod.metadata;
@@ -98,7 +98,10 @@ function warnOnce({ warned, onLine }: Run, warning: string): void {
   warned.add(warning);
 }
 
-/** Parses a Warning header with one or several texts: `299 - "text"`. Quotes and backslashes in a text are escaped. */
+/**
+ * Parses a Warning header, which may contain several texts: `299 - "text"`. Quotes and backslashes in a text are
+ * escaped.
+ */
 function warningsOf(header: string | string[] | undefined): readonly string[] {
   const text = Array.isArray(header) ? header.join(", ") : (header ?? "");
   return [...text.matchAll(/\b299 \S+ "(?<text>(?:[^"\\]|\\.)*)"/g)].map(({ groups }) =>

@@ -32,7 +32,7 @@ export const evacuations: Resource<Evacuation> = {
 const ENDS = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdrawn", "Duplicate", "Gone"] as const;
 export type Ending = (typeof ENDS)[number];
 
-/** Returns how the Evacuation ended. Returns undefined if it is in progress. */
+/** Returns the final phase of the Evacuation. Returns undefined if the Evacuation is in progress. */
 export function endingOf({ status }: Evacuation): Ending | undefined {
   return ENDS.find((phase) => phase === status?.phase);
 }
@@ -41,7 +41,7 @@ export interface VmOutcome {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The phase in which the Evacuation ended. Absent while the Evacuation is in progress. */
+  /** The final phase. Absent while the Evacuation is in progress. */
   readonly outcome?: string;
   readonly targetNode?: string;
 }

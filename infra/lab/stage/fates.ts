@@ -1,7 +1,7 @@
 /** Determines from the cluster's state whether a guest runs, and whether the guest may stop. */
 import type { VirtualMachine, World } from "./world.ts";
 
-/** Returns whether a guest runs: its VMI is running, and its launcher pod is on the VMI's node. */
+/** Returns whether the guest runs. Its VMI must be running, and its virt-launcher pod must be on the VMI's node. */
 export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolean {
   if (vmi?.phase !== "Running") return false;
   return [...world.pods.values()].some(
@@ -10,8 +10,8 @@ export function guestRuns(vmi: VirtualMachine | undefined, world: World): boolea
 }
 
 /**
- * Returns whether the strategy lets the guest stop. With External, the guest may stop only if the VM's owner has
- * deleted the VMI.
+ * Returns whether the eviction strategy lets the guest stop. With External, the guest may stop only after the VM's
+ * owner has deleted the VMI.
  */
 export function mayStop(before: VirtualMachine, now: VirtualMachine | undefined): boolean {
   switch (before.strategy) {

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 
-/** Returns a host without a terminal. `write`: called with all output. Every wait takes only 20 ms. */
+/** Returns a host without a terminal. `write` gets all output. Every wait takes only 20 ms. */
 export function quietHost(write: (text: string) => unknown = () => true): Host {
   return {
     stdout: { write },

@@ -1,5 +1,5 @@
 /**
- * Installs Lifeboat in a sandbox's cluster like `lifeboat install --in-cluster`. The containers run as processes of
+ * Installs Lifeboat in a sandbox's cluster, like `lifeboat install --in-cluster`. The containers run as processes of
  * this machine.
  */
 import { once } from "node:events";
@@ -27,16 +27,17 @@ import { quietHost } from "./host.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 export const SERVER = { namespace: "lifeboat-system", name: "lifeboat-server" } as const;
-/** The name of the server's image in the sandbox. */
 export const IMAGE = "lifeboat.example.com/server";
 
-/** Lists the manifests. `optional`: more manifests, as paths in infra/kubernetes. */
+/** Lists the manifests. `optional` contains paths of additional manifests in infra/kubernetes. */
 export function inClusterManifests(optional: readonly string[] = [], home: Partial<Inside> = {}): readonly Manifest[] {
   return plannedFor({ in: "Cluster", image: IMAGE, ...home }, optional);
 }
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
-  /** The token of the webhooks and of the operator. By default, an existing token is kept or a new token is created. */
+  /**
+   * The token of the webhooks and of the operator. By default, an existing token is used, or a new token is created.
+   */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;
 }
@@ -66,7 +67,7 @@ export async function applyInCluster(
   await settle(given, giving);
 }
 
-/** Waits until the replicas are ready. The replicas need a node with enough room. */
+/** Waits until the replicas are ready. A node needs enough free CPU and memory for them. */
 export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
   await waitFor(client, {
     resource: deployments,
@@ -93,8 +94,8 @@ export async function codeFrom(url: string, options: RequestOptions): Promise<nu
 }
 
 /**
- * Returns the server's image, built by infra/tools/build-image.ts. Its container runs as a process with this process's
- * version of Node.
+ * Returns the server's image, which infra/tools/build-image.ts builds. Its container runs as a process with this
+ * process's version of Node.js.
  */
 export function serverImages({ onOutput }: ImageOptions = {}): Images {
   const run = ({ env, root: POD_ROOT, portOf }: Container): Program => ({

@@ -1,7 +1,4 @@
-/**
- * Runs Lifeboat for a sandbox as shipped: applies the manifests, and starts the Worker with the service account of the
- * manifests.
- */
+/** Runs Lifeboat for a sandbox. Applies the shipped manifests, and starts the Worker with their service account. */
 import { randomBytes } from "node:crypto";
 import { freePort, type Sandbox } from "../../sandbox/index.ts";
 import { applyLifeboat } from "./apply.ts";
@@ -10,9 +7,9 @@ import { startWorker, type ClusterEntry, type RunningWorker } from "./worker.ts"
 export interface LifeboatOptions {
   /** The cluster's name in the Worker's variable `CLUSTERS`. */
   readonly cluster?: string;
-  /** More manifests to apply: paths in infra/kubernetes. */
+  /** Paths of additional manifests in infra/kubernetes. */
   readonly optional?: readonly string[];
-  /** More keys for the cluster's entry in `CLUSTERS`. */
+  /** Additional keys of the cluster's entry in `CLUSTERS`. */
   readonly entry?: Partial<ClusterEntry>;
   /** Whether the Worker sends ticks through a Cloudflare queue. */
   readonly queue?: boolean;
@@ -30,8 +27,7 @@ export async function startLifeboat(sandbox: Sandbox, options: LifeboatOptions =
   const { cluster = "sandbox", optional = [], entry, queue = false, onLog } = options;
   const { client, authority, url: server, caPem } = sandbox;
   const webhookToken = randomBytes(24).toString("hex");
-  // Chooses the port first, because the webhook's URL contains the port, and the Worker starts only after the webhook
-  // is installed.
+  // Chooses the port first. The webhook's URL contains the port, and the Worker starts after the webhook is installed.
   const port = await freePort();
   const url = `https://127.0.0.1:${port}/clusters/${cluster}`;
   const { token } = await applyLifeboat(client, { url, webhookToken, caPem, optional });

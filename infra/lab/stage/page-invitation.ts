@@ -7,8 +7,8 @@ const RBAC = "rbac.authorization.k8s.io";
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
 /**
- * Creates a token as `kubectl create token visitor -n lifeboat-system --audience lifeboat` does, for an account that
- * may view the page.
+ * Creates a token for an account that may view the page, like `kubectl create token visitor -n lifeboat-system
+ * --audience lifeboat`.
  */
 export async function pageToken(client: KubeClient): Promise<string> {
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: VISITOR };
@@ -25,8 +25,8 @@ export async function pageToken(client: KubeClient): Promise<string> {
 }
 
 /**
- * Returns text that tells the user how to open the page. `url`: the URL of the cluster's endpoints,
- * `https://HOST/clusters/NAME`. A browser shows a warning first, because it does not trust the page's temporary CA.
+ * Returns text that tells the user how to open the page. `url` is the URL of the cluster's endpoints:
+ * `https://HOST/clusters/NAME`. A browser first shows a warning, because it does not trust the page's temporary CA.
  */
 export async function pageInvitation(client: KubeClient, url: string): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);

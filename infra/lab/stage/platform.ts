@@ -1,4 +1,4 @@
-/** The platform of Lifeboat's app (clock, network and log) in this process. */
+/** Gives Lifeboat's app the clock, the network and the log of this process. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Platform } from "../../../functions/env.ts";
 

@@ -1,4 +1,4 @@
-/** Runs the relay for a sandbox, with the relay's shipped account. */
+/** Runs the relay for a sandbox, with the service account of the relay's manifests. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { manifestsIn } from "../../cli/install/manifests.ts";
@@ -13,7 +13,7 @@ const ACCOUNT = "/api/v1/namespaces/lifeboat-system/serviceaccounts/lifeboat-rel
 
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 
-/** Applies the relay's manifests, and resolves to the relay's kubeconfig. */
+/** Applies the relay's manifests. Resolves to the relay's kubeconfig. */
 export async function installRelay({ client, caPem, url }: Sandbox): Promise<KubeConfig> {
   await applyManifests(client, FILES.flatMap(manifestsIn));
   const { body } = await client.raw({ method: "POST", path: `${ACCOUNT}/token`, body: { spec: {} } });
@@ -29,8 +29,8 @@ export function startRelayBeside({ kubeConfig, ...to }: RelayTo): Relay {
 }
 
 /**
- * Returns a `fetch` that sends requests through the Worker, because this process does not trust the certificate of the
- * Worker's port.
+ * Returns a `fetch` that sends requests through the Worker. This process does not trust the certificate of the Worker's
+ * port.
  */
 export function throughWorker(worker: () => Pick<RunningWorker, "fetch">): RelayTo["fetch"] {
   return async (input, init) => {

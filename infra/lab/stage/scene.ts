@@ -10,12 +10,11 @@ import { inParallel } from "../../in-parallel.ts";
 
 const AT_ONCE = 8;
 
-/** Creates nodes one after another, so that the scheduler gets the nodes in this order. */
+/** Creates nodes one after another. The scheduler gets the nodes in this order. */
 export async function createNodes(client: KubeClient, names: readonly string[], capacity?: Capacity): Promise<void> {
   for (const name of names) await createNode(client, name, capacity);
 }
 
-/** Creates VMs. Creates the namespace of a VM if it does not exist. */
 export async function createVms(client: KubeClient, vms: readonly VirtualMachine[]): Promise<void> {
   await inParallel(vms, AT_ONCE, (vm) => createVirtualMachineInstance(client, vm));
 }

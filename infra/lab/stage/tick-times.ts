@@ -1,11 +1,11 @@
-/** Calculates times of a cluster's ticks, for tests and tools that fire these ticks. */
+/** Calculates the times of a cluster's ticks for tests and tools. */
 import { isFullScan } from "../../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;
 
 /**
- * Returns the time of the cluster's first tick of this kind, not before `since`. `full`: a full scan. `small`: a tick
- * without a full scan.
+ * Returns the time of the cluster's first tick of this kind at or after `since`. A `full` tick includes a full scan,
+ * and a `small` tick does not.
  */
 export function tickTime(cluster: string, kind: "full" | "small", since = new Date(0)): Date {
   for (let time = since.getTime(); ; time += MINUTE_MS) {

@@ -1,4 +1,4 @@
-/** Keeps a copy of the cluster's objects up to date by watches. */
+/** Watches the cluster's objects, and updates a copy of them. */
 import {
   type Clock,
   events,
@@ -18,7 +18,7 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** Resolves when `world` contains all existing objects. After that, watches update `world`. */
+/** Resolves when `world` contains all existing objects. Watches then update `world`. */
 export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watched> {
   const follow = <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const views = new Map<string, V>();
@@ -53,8 +53,8 @@ export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watc
 }
 
 /**
- * Reads the cluster's objects from the API server. Reads pods before VMIs: otherwise a VM that moves between the two
- * reads would seem to have no pod.
+ * Reads the cluster's objects from the API server. Reads pods before VMIs. Otherwise a VM that moves between the two
+ * reads would appear to have no pod.
  */
 export async function readWorld(client: KubeClient): Promise<World> {
   const read = async <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {

@@ -27,7 +27,7 @@ export interface WorkerOptions {
   readonly trusted?: readonly string[];
   /** The value of the Worker's variable `CLUSTERS`. A string may be invalid JSON. */
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
-  /** The Worker's port. 0 or absent: a free port. A restarted Worker keeps its port. */
+  /** The Worker's port. If 0 or absent, the system chooses a free port. A restarted Worker uses the same port again. */
   readonly port?: number;
   readonly onLog?: (line: string) => void;
   /** The path of a bundle to use instead of the deployed bundle. */
@@ -49,14 +49,14 @@ export interface RunningWorker {
   readonly port: number;
   readonly registry: Registry;
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Fires the cron trigger. `time`: the scheduled time. */
+  /** Fires the cron trigger. `time` is the scheduled time. */
   scheduled(time?: Date): Promise<void>;
   stop(): Promise<void>;
 }
 
 const REGISTRY = "CLUSTER_REGISTRY";
 const CRON = "* * * * *";
-/** The name and the settings of the queue are the same as in wrangler.toml. */
+/** The queue has the same name and settings as in wrangler.toml. */
 const QUEUE = "lifeboat-ticks";
 const TICKS = {
   queueProducers: { TICKS: QUEUE },

@@ -15,12 +15,12 @@ export interface VirtualMachine {
   readonly key: string;
   readonly uid: string;
   readonly strategy: string;
-  /** The reason why KubeVirt cannot migrate the VM. Absent if the VM can migrate. */
+  /** Why KubeVirt cannot migrate the VM. Absent if the VM can migrate. */
   readonly pinnedBecause?: string;
   readonly phase: string;
   readonly nodeName?: string;
   readonly deleting: boolean;
-  /** Whether the VMI is marked for evacuation. */
+  /** Whether the VMI's evacuationNodeName is set. */
   readonly marked: boolean;
   /** The target node of an ended migration. */
   readonly targetNode?: string;
@@ -83,10 +83,7 @@ function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<Virtu
   return migratable?.status === "True" ? {} : { pinnedBecause: migratable?.reason ?? "unknown" };
 }
 
-/**
- * Returns the target node of a migration in progress. Returns no node if the state has an end timestamp, because the
- * VMI keeps the state of an ended migration.
- */
+/** Returns the target node of a migration in progress. If the state has an end timestamp, the migration has ended. */
 function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
   return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };
 }

@@ -12,7 +12,7 @@ const RULE = {
 };
 const PLURALS = ["validatingadmissionpolicybindings", "validatingadmissionpolicies"];
 
-/** An admission policy refuses Evacuations. Lifeboat's guard still marks VMs. */
+/** An admission policy refuses Evacuations. Lifeboat can still set a VMI's evacuationNodeName. */
 export const evacuationsRefused: Fault = {
   says: "a quota refuses Evacuations in the VMs' namespace for a while: 403",
   weight: 4,

@@ -2,10 +2,10 @@ import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "handler-ends";
-/** A taint that virt-handler does not tolerate (see cluster.ts). */
+/** virt-handler does not tolerate this taint. */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** A taint evicts virt-handler from the node. Without virt-handler, VMs cannot migrate and may stay on the node. */
+/** A taint evicts virt-handler from the node. VMs on the node then cannot migrate, and may stay. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

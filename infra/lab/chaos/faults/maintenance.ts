@@ -7,7 +7,7 @@ import { movableVms } from "../vms.ts";
 import { persist } from "../wait.ts";
 
 const PLACE = "maintained";
-/** The name of an additional VM that cannot migrate. Lifeboat restarts this VM. */
+/** An additional VM that cannot migrate. Lifeboat restarts this VM. */
 const PINNED = "maintained-pinned";
 const API = "admissionregistration.k8s.io/v1";
 const GUARDED = "lifeboat-node-evacuation-deletion";
@@ -31,8 +31,7 @@ export const maintenance: Fault = {
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
   /**
-   * Creates a NodeEvacuation, or changes the active NodeEvacuation, so that the drain can succeed at the end of the
-   * run.
+   * Creates a NodeEvacuation, or changes the active NodeEvacuation. Its drain can then succeed at the end of the run.
    */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));
@@ -48,7 +47,7 @@ export const maintenance: Fault = {
   },
 };
 
-/** Describes the last NodeEvacuation of the node if the phase is not Evacuated. */
+/** Describes the node's last NodeEvacuation if its phase is not Evacuated. */
 function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[] {
   const own = [...observer.nodeEvacuations.list()].filter(({ spec }) => spec.nodeName === nodeOf(PLACE));
   const { metadata, status = {} } = own.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1) ?? {};
@@ -56,7 +55,7 @@ function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[]
   return [`NodeEvacuation ${metadata?.name} is ${status.phase}: ${status.message}`];
 }
 
-/** Describes the additional VM if it does not run on another node. Reports a VMI that was restarted twice. */
+/** Checks that the additional VM runs on another node, and was not restarted twice. */
 function restarted({ cluster: { observer }, namespace, nodeOf, report }: Run): readonly string[] {
   const restarts = [...observer.evacuations.list()].filter(({ metadata, spec, status }) => {
     return metadata.namespace === namespace && spec.by === "Restart" && status?.phase === "Restarted";
@@ -106,7 +105,7 @@ function change({ client }: Run, { metadata }: NodeEvacuation, spec: object): Pr
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Changes each active NodeEvacuation. Returns false if every NodeEvacuation has ended. */
+/** Patches each active NodeEvacuation. Returns false if no NodeEvacuation is active. */
 const changing =
   (specOf: (draw: Draw) => object): Act =>
   async (run, draw) => {
@@ -128,7 +127,6 @@ const expire = changing((draw) => ({
   schedule: { notAfter: new Date(Date.now() + draw.int(0, 1000)).toISOString() },
 }));
 
-/** Cancels the NodeEvacuation, and creates another one for the node at once. */
 const withdraw: Act = async (run, draw) => {
   await changing(() => ({ intent: "Withdrawn" }))(run, draw);
   await create(run, draw);
@@ -139,10 +137,7 @@ const deleteByForce: Act = async (run, draw) => {
   await create(run, draw);
 };
 
-/**
- * Deletes NodeEvacuations. Removes the policy binding that refuses deletions first, and restores the binding
- * afterwards.
- */
+/** Deletes NodeEvacuations. During the deletion, no policy binding refuses it. */
 async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise<void> {
   const kind = "ValidatingAdmissionPolicyBinding";
   const spec = { policyName: GUARDED, validationActions: ["Deny"] };

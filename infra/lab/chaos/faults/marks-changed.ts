@@ -15,7 +15,9 @@ export const marksChanged: Fault = {
   },
 };
 
-/** Patches a VMI as virt-api, whose account may change a VMI's status. Throws if the patch removes a missing mark. */
+/**
+ * Patches a VMI with the account of virt-api, which may change the status. Throws if the patch removes a missing field.
+ */
 async function patchAsVirtApi({ client }: Run, vm: VmKey, body: readonly object[]): Promise<void> {
   const virtApi = client.as(USERS.virtApi.user, USERS.virtApi.groups);
   await virtApi.patch(virtualMachineInstances, vm, { type: "json", body });

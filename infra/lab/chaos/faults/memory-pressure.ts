@@ -3,7 +3,7 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "memory-pressure";
 
-/** The kubelet reports memory pressure of the node, but evicts no pod, because an eviction would end guests. */
+/** The kubelet reports memory pressure of the node, but evicts no pod. */
 export const memoryPressure: Fault = {
   says: "another node runs out of memory",
   gate: "NodePressureEvictionLiveMigration",

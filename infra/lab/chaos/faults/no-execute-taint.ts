@@ -21,8 +21,7 @@ export const noExecuteTaint: Fault = {
   },
   undo: (run) => setTaints(run, PLACE, []),
   /**
-   * Sets the taint repeatedly. The taint manager tries each deletion only five times. It also misses a taint that is
-   * set and removed during an interruption of the watch.
+   * Sets the taint several times. The taint manager tries each deletion only five times, and may miss a short taint.
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {

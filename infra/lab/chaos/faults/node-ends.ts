@@ -3,10 +3,7 @@ import { type Fault, type Run, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "node-ends";
-/**
- * The time until the node is terminated. It is longer than any run, so that Lifeboat must protect the guest for the
- * whole run.
- */
+/** The time until the node is terminated. It is longer than any run. */
 const NODE_ENDS_AFTER_MS = 3_600_000;
 const terminations = new WeakMap<Run, Actor>();
 
@@ -14,7 +11,7 @@ export const nodeEnds: Fault = {
   says: "Karpenter ends another node: it deletes the pods of VMs",
   gate: "NodeTerminationEvictionLiveMigration",
   lasts: true,
-  // The grace period is longer than the time that the node has left, so that Karpenter deletes the pods at once.
+  // The grace period is longer than the node's remaining time. Karpenter therefore deletes the pods at once.
   vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),
   async inject(run, draw) {
     await waited(run, draw.int(0, 1000));

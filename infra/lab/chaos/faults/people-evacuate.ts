@@ -13,7 +13,6 @@ export const peopleEvacuate: Fault = {
   },
 };
 
-/** Patches each active Evacuation of the VM, as `kubectl patch` does. */
 async function change(run: Run, vm: VmKey, spec: object): Promise<boolean> {
   const active = [...run.cluster.observer.evacuations.list()].filter(
     (one) =>

@@ -6,11 +6,11 @@ import { persist, until } from "../wait.ts";
 const PLACE = "preemption";
 const OTHER = "of-a-busy-cluster";
 const MOST_REMINDERS = 10;
-/** The preempting pod must run within this time, which is longer than the scheduler's pause between two requests. */
+/** The maximum time until the preempting pod runs. It is longer than the scheduler's pause between two requests. */
 const RUNS_WITHIN_MS = 20_000;
 const POD = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { memory: "3584Mi" } };
 
-/** A pod preempts some of the VMs on a node. The node has room for three small VMs. */
+/** A pod of high priority preempts some VMs of a node. The node has enough memory for three small VMs. */
 export const preemption: Fault = {
   says: "a pod of high priority takes the place of VMs on another node",
   weight: 4,
@@ -26,8 +26,8 @@ export const preemption: Fault = {
   },
   undo: async ({ client, namespace }) => void (await persist(() => client.delete(pods, { namespace, name: POD.name }))),
   /**
-   * Deletes a bound pod, to wake the scheduler. The scheduler hangs if the last victim of a preemption disappears
-   * before the scheduler deletes the victim (`prepareCandidateAsync`, 1.36).
+   * Deletes a bound pod, to wake the scheduler. The scheduler hangs if the last victim of a preemption is gone before
+   * the scheduler deletes the victim (`prepareCandidateAsync`, 1.36).
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {

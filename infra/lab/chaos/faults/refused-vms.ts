@@ -1,8 +1,8 @@
 import type { Fault } from "../fault.ts";
 
 /**
- * VMs whose evictions are refused. KubeVirt's webhook allows the eviction of a VM with an unknown strategy, so only a
- * budget protects that VM.
+ * VMs whose evictions are refused. KubeVirt's webhook allows the eviction of a VM with an unknown strategy. Only a
+ * PodDisruptionBudget protects that VM.
  */
 export const refusedVms: Fault = {
   says: "VMs that cannot move, or have an unknown strategy, are refused again and again",

@@ -5,9 +5,7 @@ import { CONTROL_PLANE, NODE } from "../forms/in-cluster.ts";
 import { persist } from "../wait.ts";
 import { TAINT } from "./no-execute-taint.ts";
 
-/**
- * The node of the replicas gets a taint. Only the toleration in the shipped manifests keeps the replicas' pod running.
- */
+/** The node of the replicas gets a taint. The shipped manifests contain a toleration for this taint. */
 export const replicasTainted: Fault = {
   says: "the node of all replicas gets a NoExecute taint",
   form: "InCluster",

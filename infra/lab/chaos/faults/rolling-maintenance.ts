@@ -17,23 +17,22 @@ import { persist } from "../wait.ts";
 
 const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
 /**
- * Names of additional VMs. The VM `PINNED` cannot migrate, so Lifeboat restarts it. The guest of the VM `ENDING` ends
- * when the VM's pod is evicted.
+ * Additional VMs. `PINNED` cannot migrate, so Lifeboat restarts it. The guest of `ENDING` shuts down when its pod is
+ * evicted.
  */
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
 const ENDS: readonly unknown[] = ["Completed", "Stopped", "Withdrawn"];
 const POLL_MS = 200;
 
-/** The observations of the simulated administrator in a run. */
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
-  /** UIDs of NodeEvacuations whose nodes were empty when the administrator checked. */
+  /** UIDs of NodeEvacuations whose nodes were checked and empty. */
   readonly examined: Set<string>;
   /** UIDs of NodeEvacuations whose nodes are schedulable again. */
   readonly back: Set<string>;
-  /** UIDs of RollingMaintenances with a reported violation: too many nodes were out of service. */
+  /** UIDs of RollingMaintenances that took too many nodes out of service. */
   readonly reported: Set<string>;
   readonly over: AbortController;
   created: number;
@@ -65,10 +64,7 @@ export const rollingMaintenance: Fault = {
     await create(run, draw).catch(() => undefined);
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
-  /**
-   * Creates a RollingMaintenance, or resumes the active RollingMaintenances. The last RollingMaintenance can then
-   * succeed at the end of the run.
-   */
+  /** Creates a RollingMaintenance, or resumes the active RollingMaintenances. */
   async remind(run) {
     const active = await persist(() => activeOf(run));
     if (active.length === 0) await persist(() => createOne(run, { nextNode: "WhenUncordoned" }));
@@ -83,7 +79,7 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // The API server refuses to delete a RollingMaintenance that hangs. The cluster is then replaced.
+    // The API server refuses to delete a RollingMaintenance that has not ended. The next run then gets a new cluster.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },
@@ -103,7 +99,7 @@ function partsIn(run: Run): readonly NodeEvacuation[] {
   return ownOf(run).flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
 }
 
-/** Returns a listener that follows the run's VMs and NodeEvacuations from the start. */
+/** Returns a listener that records the changes of the run's VMs and NodeEvacuations. */
 function watched(run: Run): Partial<Listener> {
   const { cluster, namespace } = run;
   const history = new Map<string, Seen>();
@@ -191,7 +187,7 @@ function change({ client }: Run, { metadata }: RollingMaintenance, spec: object)
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Changes each active RollingMaintenance. Returns false if every RollingMaintenance has ended. */
+/** Patches each active RollingMaintenance. Returns false if no RollingMaintenance is active. */
 const changing =
   (spec: object): Act =>
   async (run) => {
@@ -200,7 +196,6 @@ const changing =
     return active.length > 0;
   };
 
-/** Cancels the RollingMaintenance, and creates another one with the same nodes at once. */
 const withdraw: Act = async (run, draw) => {
   await changing({ intent: "Withdrawn" })(run, draw);
   await create(run, draw);

@@ -1,7 +1,6 @@
 /**
- * Runs Lifeboat in the cluster: replicas behind its Service. Each replica is a complete server in this process, and one
- * pod represents all of them. A killed replica loses its connections and restarts under the same name, as a container
- * does.
+ * Runs Lifeboat's replicas in the cluster, behind a Service. Each replica is a server in this process, and one pod
+ * represents all replicas. A killed replica restarts under the same name, as a container does.
  */
 import { Agent } from "node:https";
 import { connect, createServer, type Socket } from "node:net";
@@ -15,18 +14,17 @@ import { listenOnLoopback } from "../links.ts";
 import type { Form, FormOptions, Proxy, Replica } from "./form.ts";
 
 export const NODE = "lifeboat";
-/** The taint of the node for the replicas. No VM runs on this node. */
 export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
 const HTTPS_PORT = 8443;
-/** The status code of Lifeboat's answer to an invalid review with a valid webhook token. */
+/** The status code of the answer to an invalid review with a valid webhook token. */
 const NO_REVIEW = 400;
 const WEBHOOKS = [
   ["lifeboat", webhookConfigurations],
   ["lifeboat-guard", mutatingConfigurations],
 ] as const;
-/** The identity of another holder that takes the replicas' Lease. */
+/** Another client that acquires the replicas' Lease. */
 export const STRANGER = "stranger";
 const PATIENCE_MS = 60_000;
 const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
@@ -44,7 +42,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
 
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
   const servers = new Map<string, Server>();
-  /** Names of replicas that have ended. A new replica gets one of these names. */
+  /** The names of replicas that have stopped. A new replica gets one of these names. */
   const free: string[] = [];
   let count = 0;
 
@@ -85,7 +83,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     };
   };
 
-  /** Connects as the API server does, trusting only the caBundle, and returns the problems. */
+  /** Connects as the API server does, and trusts only the webhook's caBundle. Returns the problems. */
   const problemsOf = async ([name, resource]: (typeof WEBHOOKS)[number]): Promise<readonly string[]> => {
     const [webhook] = (await client.get(resource, { name }))?.webhooks ?? [];
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
@@ -120,7 +118,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
   };
 }
 
-/** Lifeboat's Service: forwards TLS connections to one replica after another. */
+/** Simulates Lifeboat's Service, which forwards TLS connections to the replicas in turn. */
 async function startProxy(): Promise<Proxy & { readonly port: number; stop(): Promise<void> }> {
   const open = new Map<Socket, string>();
   const server = createServer((socket) => {
@@ -166,7 +164,7 @@ function shippedTolerations() {
   return z.parse(Shipped, found).spec.template.spec.tolerations;
 }
 
-/** Simulates the replicas' pod, which is ready at once because no process runs in it. */
+/** Simulates the replicas' pod. The pod is ready at once, because no process runs in it. */
 function playingReplicas() {
   const labels = { "app.kubernetes.io/name": SERVER.name };
   const ports = [{ name: "https", containerPort: HTTPS_PORT }];
@@ -174,13 +172,13 @@ function playingReplicas() {
   return { metadata: { ...SERVER, labels }, spec: { nodeName: NODE, tolerations: shippedTolerations(), containers } };
 }
 
-/** The pause between renewals of the Lease, and before a replica ends. */
+/** A replica pauses this long between two renewals of the Lease, and before it stops. */
 const SECONDS_5_MS = 5000;
-/** A replica pauses longer than this only when it waits for the next full minute. */
+/** Only the pause until the next full minute is longer than this. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** Shortens a replica's long pauses, because a run is short. */
+/** Shortens the long pauses of a replica. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

@@ -34,18 +34,16 @@ const VMS: readonly Vm[] = [
 ];
 const PINNED = VMS.flatMap(([name, pinnedBecause]) => (pinnedBecause === undefined ? [] : [name]));
 const NAMESPACE = "shop";
-/**
- * A ReplicaSet. Its budget allows no further disruption until the replacement of an evicted pod runs on another node.
- */
+/** A ReplicaSet. Its PodDisruptionBudget allows the next eviction only after the evicted pod's replacement runs. */
 const REPLICAS = { namespace: NAMESPACE, name: "api", replicas: 3 };
 
 const NAME = "node-1-kernel";
-/** The seconds from the start of the scenario until the node must be empty. */
+/** The time from the start of the scenario until the node must be empty, in seconds. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
-/** The interval of ticks in the demo. In a real cluster the interval is a minute. */
+/** The interval of ticks. In a real cluster the interval is a minute. */
 const TICK_MS = 5000;
-/** kubectl counts as hanging when each of the two VMs has had this many refused evictions. */
+/** After this many refused evictions of each of the two VMs, the demo reports that kubectl hangs. */
 const REFUSALS = 3;
 
 export const maintenance: Act = {
@@ -83,7 +81,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // Creates the ReplicaSet before the VMs, so that the pods of the ReplicaSet spread over all nodes.
+  // The ReplicaSet is created before the VMs. Its pods therefore spread over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;
@@ -117,8 +115,8 @@ async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
 }
 
 /**
- * Drains the node as a cron job would. Resolves when only pods with refused evictions are left, and continues to drain
- * until the scenario ends.
+ * Drains the node at a set time, as a cron job would. Resolves when only pods with refused evictions are left. The
+ * drain continues until the scenario ends.
  */
 async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (line: string) => void): Promise<void> {
   await delay(HOUR_SECONDS * 1000, undefined, { signal });
@@ -162,7 +160,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
   return false;
 }
 
-/** Requests a full scan if a tick is due, and resolves to the time of the next tick. */
+/** Requests a full scan if a tick is due. Resolves to the time of the next tick. */
 async function tick(cluster: Cluster, due: number): Promise<number> {
   if (Date.now() < due) return due;
   await lifeboatOf(cluster).reconcile();

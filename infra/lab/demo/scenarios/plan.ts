@@ -1,6 +1,6 @@
 /**
- * Six nodes are drained in turn: with kubectl in the order of their names, or with a RollingMaintenance in the order of
- * `lifeboat plan`.
+ * Drains six nodes in turn. kubectl uses the order of their names. A RollingMaintenance uses the order of `lifeboat
+ * plan`.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { load } from "js-yaml";
@@ -26,15 +26,12 @@ const VMS = [
   { name: "cart", node: "node-3", memory: "1Gi" },
   { name: "mail", node: "node-4", memory: "1Gi" },
 ];
-/**
- * A VM that KubeVirt reports as migratable, but whose migrations all fail. No other VM has its CPU model, so the plan
- * blames only this VM for the failures.
- */
+/** KubeVirt reports this VM as migratable, but all of its migrations fail. No other VM has its CPU model. */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
 
 const TIMEOUT_SECONDS = 7;
 const POLL_MS = 200;
-/** The interval of ticks. It is a second, so that the demo is short. In a real cluster the interval is a minute. */
+/** The interval of ticks. In a real cluster the interval is a minute. */
 const TICK_MS = 1000;
 
 const PRINTED = z.looseObject({
@@ -76,7 +73,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
   const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
   await createVms(client, vms);
-  // Creates a migration that fails, because `lifeboat plan` takes failed migrations into account.
+  // Creates a migration that fails. `lifeboat plan` considers failed migrations.
   const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
   await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
   await waitFor(client, {
@@ -89,8 +86,8 @@ async function setScene(client: KubeClient): Promise<Scene> {
 }
 
 /**
- * Returns two outputs of `lifeboat plan`: for the given order, and for a planned order. The planned order omits nodes
- * that might not drain completely.
+ * Returns the output of `lifeboat plan` for the given order and for a planned order. The planned order omits nodes that
+ * might not drain completely.
  */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
@@ -99,9 +96,7 @@ async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   return [...given, ...planned, "", ...leftOut];
 }
 
-/**
- * Returns the nodes that `lifeboat plan` expects to drain completely, and the reason for each node that it leaves out.
- */
+/** Returns the nodes that `lifeboat plan` expects to drain completely. Also returns why it omits the other nodes. */
 async function promised(cluster: Cluster) {
   const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
   const found = FOUND.parse(JSON.parse(outputOf(said)));
@@ -124,7 +119,7 @@ function outputOf(said: readonly string[]): string {
   return said.slice(3).join("\n");
 }
 
-/** Drains one node after another as a script does, and continues with the next node after the timeout. */
+/** Drains the nodes one after another. After the timeout, continues with the next node. */
 async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: string) => void): Promise<void> {
   for (const node of NODES) {
     say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);
@@ -142,7 +137,7 @@ async function uncordon(client: KubeClient, node: string): Promise<void> {
   await client.patch(nodes, { name: node }, { type: "strategic", body: { spec: { unschedulable: false } } });
 }
 
-/** Creates the RollingMaintenance that the plan prints. Resolves to whether all of its nodes were evacuated. */
+/** Creates the RollingMaintenance that `lifeboat plan` prints. Resolves to true if all of its nodes were evacuated. */
 async function maintain(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean> {
   const { client } = cluster;
   const { names } = await promised(cluster);
@@ -166,7 +161,6 @@ async function maintain(cluster: Cluster, over: AbortSignal, say: (line: string)
   return false;
 }
 
-/** Uncordons each evacuated node, as an administrator does after the maintenance. */
 async function takeBack(client: KubeClient, say: (line: string) => void): Promise<void> {
   const { items } = await client.list(nodeEvacuations);
   for (const { spec } of items.filter((one) => one.status?.phase === "Evacuated")) {

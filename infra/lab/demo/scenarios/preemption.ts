@@ -1,4 +1,4 @@
-/** A pod of high priority needs room that virtual machines use. */
+/** A pod of high priority needs memory that VMs use. */
 import { GUARD_FILES } from "../../stage/apply.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPod, createPriorityClass } from "../../../sandbox/index.ts";
@@ -23,7 +23,7 @@ export const preemption: Act = {
       client,
       VMS.map((name) => ({ ...vm, name })),
     );
-    // Each of these nodes has room for one VM, but is too small for the preempting pod.
+    // Each of these nodes can run one more VM, but not the preempting pod.
     await createNodes(client, ["node-2", "node-3"], { memory: "8Gi" });
     await createPriorityClass(client, "high", 1_000_000);
     return { vms: VMS.length, nodes: 3, pods: 0 };

@@ -7,16 +7,16 @@ import type { Act, Scene } from "../scenario.ts";
 
 const NODE = "node-1";
 const NODES = [NODE, "node-2", "node-3"];
-/** Priorities. The kubelet evicts the batch VMs first and the shop's VMs last. */
+/** The kubelet evicts the batch VMs first and the shop's VMs last. */
 const PRIORITY = { batch: 100, shop: 1000 };
 const VMS = { batch: ["encode", "index", "render", "train"], shop: ["db", "web"] } as const;
 const WAREHOUSE = { namespace: "shop", name: "warehouse" };
-/** The grace period of the VMs. It is long enough for a migration that the shield protects. */
+/** The grace period of the VMs. It is longer than a migration. */
 const GRACE_SECONDS = 300;
 
 /**
- * Returns the common parts of both acts. `patience`: the kubelet's soft grace period in seconds, which is minutes on a
- * real node (REFERENCE.md, "Node pressure").
+ * Returns the common parts of both scenarios. `patience` is the kubelet's soft grace period. On a real node it is
+ * several minutes (REFERENCE.md, "Node pressure").
  */
 function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "lifeboat" | "optional"> {
   return {
@@ -35,7 +35,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     headline: [
       `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
     ],
-    // Each launcher uses a little more memory than it requests, as QEMU does. Other pods use the requested memory.
+    // Each virt-launcher pod uses a little more memory than it requests, as QEMU does.
     async disrupt({ client, stats }) {
       const launchers = { labelSelector: "kubevirt.io=virt-launcher", fieldSelector: `spec.nodeName=${NODE}` };
       const { items } = await client.list(pods, undefined, launchers);
@@ -50,7 +50,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
 
 const GUARD = [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"];
 
-/** Without the shield, the kubelet evicts two guests. */
+/** Without `optional/shield`, the kubelet evicts two guests. */
 export const pressure: Act = {
   ...actWith("15s", "4Gi"),
   about: "Lifeboat",
@@ -64,7 +64,7 @@ const configuration = (maxPodGracePeriodSeconds: number) => ({
 });
 const shielded = actWith("4s", "8Gi");
 
-/** VMs move one at a time, so the kubelet's soft eviction reaches most VMs before they have moved. */
+/** VMs migrate one at a time. The kubelet's soft eviction reaches most VMs before they have moved. */
 export const shield: Act = {
   ...shielded,
   about: "the shield",

@@ -1,4 +1,4 @@
-/** A NoExecute taint ends the pods that do not tolerate it. */
+/** A NoExecute taint evicts the pods that do not tolerate the taint. */
 import { GUARD_FILES } from "../../stage/apply.ts";
 import { createPod, nodes } from "../../../sandbox/index.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -11,7 +11,7 @@ const NAMESPACE = "shop";
 const VMS = ["cache", "db", "web"];
 const TAINT = { key: "CriticalAddonsOnly", value: "true", effect: "NoExecute" };
 const COMMAND = `kubectl taint node ${NODE} ${TAINT.key}=${TAINT.value}:${TAINT.effect}`;
-/** A pod that tolerates the taint, as pods of most DaemonSets do. */
+/** This pod tolerates the taint, like the pods of most DaemonSets. */
 const DAEMON = { namespace: "kube-system", name: "log-agent" };
 const ORDINARY = { namespace: NAMESPACE, name: "report" };
 
