@@ -6,16 +6,13 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ApiServer {
   readonly endpoint: Endpoint;
-  /**
-   * Reads one page of a list. Pages are read one after another, so that the first lists of all kinds are not in memory
-   * together.
-   */
+  /** Reads one page of a list. Pages are read one after another, to limit the memory that they use together. */
   readPage(signal: AbortSignal): Send;
 }
 
 const PAGE_TIMEOUT_MS = 60_000;
 
-/** Returns the API server of a kubeconfig. Throws if the kubeconfig names no cluster. */
+/** Returns the API server of a kubeconfig. Throws if the kubeconfig contains no cluster. */
 export function apiServerOf(kubeConfig: KubeConfig): ApiServer {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/+$/, "");
   if (server === undefined) throw new Error(MESSAGES.noCurrentCluster);

@@ -1,4 +1,4 @@
-/** The source of time for everything that waits: the system clock, or a clock that tests control. */
+/** The source of time: the system clock, or a clock that tests control. */
 export interface Clock {
   now(): Date;
   /** Runs `fn` once, after `ms` milliseconds. The returned function cancels the timer. */
@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits for a time. Returns early when the signal is aborted. */
+/** Waits for `ms` milliseconds. Returns early if the signal is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -27,7 +27,6 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   });
 }
 
-/** How long to wait before trying again. */
 export interface Backoff {
   readonly firstMs: number;
   readonly longestMs: number;
@@ -36,8 +35,8 @@ export interface Backoff {
 export type Random = () => number;
 
 /**
- * Returns the delay before the next try, which doubles with every failure. Half of the delay is random, so that two
- * replicas do not retry together.
+ * Returns the delay before the next try. The delay doubles with every failure. Half of the delay is random, so that two
+ * replicas do not retry at the same time.
  */
 export function backoffMs({ firstMs, longestMs }: Backoff, failures: number, random: Random): number {
   const full = Math.min(firstMs * 2 ** Math.max(0, failures - 1), longestMs);

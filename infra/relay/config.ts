@@ -1,4 +1,4 @@
-/** The relay's configuration: environment variables, parsed once at start. */
+/** The relay's configuration, parsed once from environment variables. */
 import * as z from "zod/mini";
 import { isBaseUrl, RelaySecret } from "../../shared/settings/clusters.ts";
 import { type Parsed, parseConfig } from "../../shared/settings/problem.ts";
@@ -17,7 +17,7 @@ const Environment = z.pipe(
     LIFEBOAT_CLUSTER: z.string(MESSAGES.cluster).check(z.minLength(1, MESSAGES.cluster)),
     /** The `relaySecret` of this cluster's entry in the Worker's `CLUSTERS`. */
     LIFEBOAT_RELAY_SECRET: RelaySecret,
-    /** The path of a kubeconfig. Absent: the relay uses its pod's service account. */
+    /** The path of a kubeconfig. If absent, the relay uses its pod's service account. */
     KUBECONFIG: z.exactOptional(z.string().check(z.minLength(1, MESSAGES.kubeconfig))),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
@@ -36,7 +36,7 @@ export type Config = z.output<typeof Environment>;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Parses environment variables. An error names the variable. */
+/** Parses environment variables. An error contains the name of the variable. */
 export function parseVariables<S extends z.ZodMiniType>(schema: S, env: Variables): Parsed<z.output<S>> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
   const parsed = parseConfig(schema, set, "");

@@ -1,36 +1,28 @@
 /**
  * Limits connections, because any pod can open a connection and each connection takes memory. A stranger is a caller
- * that has not shown a valid token. If there are too many strangers, the server closes the oldest silent connections
- * without a complete request. Strangers that send nothing, or never finish a request, therefore cannot lock out the API
- * server.
+ * that has not shown a valid token. If too many strangers are connected, the server closes the oldest connections
+ * without a complete request.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/**
- * The maximum number of connections: enough for all reviews that fit into memory, for idle connections of API servers,
- * and for strangers.
- */
+/** The maximum number of connections. It is enough for reviews, idle connections of API servers, and strangers. */
 const MOST_CONNECTIONS = 1024;
 /** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
 /**
- * The maximum number of strangers at any time. New connections of an API server count as strangers, too, and a drain
- * opens hundreds of connections together. Above this limit, the server immediately closes the oldest connection without
- * a complete request.
+ * The maximum number of strangers at any time. A drain opens hundreds of connections of the API server, which are
+ * strangers at first. Above this limit, the server immediately closes the oldest connection without a complete request.
  */
 const MOST_NEW_STRANGERS = 768;
 /**
- * The interval of checks, in milliseconds. While more than `MOST_STRANGERS` strangers are connected, a check closes
- * connections that have sent nothing since the last check.
+ * The interval of checks, in milliseconds. If more than `MOST_STRANGERS` strangers are connected, a check closes
+ * connections that have been silent since the last check.
  */
 const SILENCE_MS = 500;
 
-/**
- * How long a client may take to send a request. An API server sends a whole review within milliseconds. The answer may
- * take longer.
- */
+/** The maximum times until a request has arrived, in milliseconds. An API server sends a review within milliseconds. */
 export const ARRIVAL = {
   handshakeTimeout: 5000,
   headersTimeout: 5000,
@@ -41,27 +33,30 @@ export const ARRIVAL = {
 interface Stranger {
   readonly socket: Socket;
   request?: IncomingMessage;
-  /** The number of bytes that had been received at the last check. */
+  /** The number of bytes received before the last check. */
   bytes?: number;
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 export interface Connections {
-  /** Keeps a connection open, because its caller has shown a valid token. */
+  /**
+   * Marks the connection as trusted, because its caller has shown a valid token. The server does not close it for its
+   * age.
+   */
   trust(socket: Socket): void;
 }
 
 /**
- * The maximum number of unanswered requests on a connection. A client sends one request at a time, but the next request
- * may arrive while the server still ends the last response.
+ * The maximum number of unanswered requests on a connection. The next request may arrive before the last response has
+ * ended.
  */
 const MOST_REQUESTS = 2;
 
 export function limitConnections(server: Server | TlsServer, answer: Answer): Connections {
   const strangers = new Map<string, Stranger>();
   server.maxConnections = MOST_CONNECTIONS;
-  // Counts a connection before its TLS handshake, because an unfinished handshake takes memory.
+  // A connection is counted before its TLS handshake, because an unfinished handshake takes memory.
   server.on("connection", (socket: Socket) => {
     const name = nameOf(socket);
     strangers.set(name, { socket });
@@ -87,7 +82,7 @@ export function limitConnections(server: Server | TlsServer, answer: Answer): Co
   return { trust: (socket) => void strangers.delete(nameOf(socket)) };
 }
 
-/** Closes at most `count` connections, the oldest first. The map keeps the order of insertion. */
+/** Closes at most `count` connections, the oldest first. */
 function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: Stranger) => boolean): void {
   let left = count;
   for (const [name, stranger] of strangers) {
@@ -99,7 +94,7 @@ function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: 
   }
 }
 
-/** Names a connection. The sockets below and above TLS have the same name. */
+/** Returns a name for the connection. The TCP socket and the TLS socket of a connection have the same name. */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -1,4 +1,4 @@
-/** Delivers the events of an outbox, one delivery at a time, and repeats failed deliveries. */
+/** Delivers events, one batch at a time, and repeats failed deliveries. */
 import { LARGEST_BATCH, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import { backoffMs, type Clock, pause, type Random } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -12,10 +12,7 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /**
-   * How many milliseconds to collect events while the next batch is not full. If an object changes again in this time,
-   * only its last event is sent.
-   */
+  /** The time in which events are collected for a batch, in milliseconds. Only the last event of an object is sent. */
   readonly gatherMs?: number;
   readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
 }
@@ -25,9 +22,9 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** The pauses after failures. The pauses are short, because a disruption is over after about two minutes. */
+/** The pauses after failures. They are short, because a disruption takes only about two minutes. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
-/** The maximum pause that the Worker may ask for. A longer pause would outlast any disruption. */
+/** The maximum pause that the Worker can request. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 export function startDelivery({
@@ -41,9 +38,9 @@ export function startDelivery({
 }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
-  /** Shortens the current pause after a failed delivery. */
+  /** Ends the current pause early. */
   let wake: (() => void) | undefined;
-  /** The number of successive failed deliveries, and the maximum number of events in the next delivery. */
+  /** The number of successive failed deliveries, and the maximum size of the next batch. */
   let [failures, limit] = [0, LARGEST_BATCH];
 
   const run = async () => {
@@ -77,10 +74,7 @@ export function startDelivery({
     }
   };
 
-  /**
-   * Halves the next batch after a refusal. Drops a refused event that is alone in its batch, so that the event does not
-   * delay others.
-   */
+  /** Halves the size of the next batch after a refusal. If the batch has only one event, drops the event. */
   const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
     if (events.length > 1) return log("warn", MESSAGES.refusedBatch, { status, reason });
@@ -94,8 +88,7 @@ export function startDelivery({
     { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
-    // The Worker has answered with an error. Either the batch is too large for the Worker, or one of the objects is the
-    // cause.
+    // Either the batch is too large for the Worker, or one of the objects causes the error.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
       if (events.length > 1) limit = halfOf(events);
@@ -106,7 +99,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, MESSAGES.notDelivered, details);
     const woken = new AbortController();
-    // A new event ends the pause early, because the event need not wait for the retry of the failed events.
+    // A new event ends the pause early. It need not wait for the retry of the failed events.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

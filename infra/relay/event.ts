@@ -1,11 +1,10 @@
-/** Makes the event for a change of an object. */
+/** Creates the event for a change of an object. */
 import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
 /**
- * The two queues of events. An urgent event waits neither for the thousands of routine events after a restart, nor for
- * a slow answer to routine events.
+ * The two queues of events. Urgent events do not wait for routine events, of which there are thousands after a restart.
  */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];
@@ -27,9 +26,7 @@ export interface Noticed {
   readonly notice: Notice;
 }
 
-/**
- * Returns the notice for a change of an object. Returns undefined if the Worker does not need to know of the change.
- */
+/** Returns the notice of a change to an object. Returns undefined if the Worker does not need the notice. */
 export function noticeOf<Facts>(
   kind: WatchedKind<Facts, unknown>,
   now: KeptObject<Facts, unknown> | undefined,
@@ -37,7 +34,7 @@ export function noticeOf<Facts>(
 ): Noticed | undefined {
   const seen = now ?? before;
   if (seen === undefined) return undefined;
-  // Compares the UIDs, because a new object may have the name of a deleted object.
+  // A new object may have the name of a deleted object, so the UIDs are compared.
   const known = before?.metadata.uid === seen.metadata.uid ? before.facts : undefined;
   const [object, gone] = [seen.metadata, now === undefined];
   if (!gone && known !== undefined && JSON.stringify(known) === JSON.stringify(seen.facts)) return undefined;
@@ -45,10 +42,7 @@ export function noticeOf<Facts>(
   return notice && { object, gone, notice };
 }
 
-/**
- * Makes the event. Its id depends only on the object's state, so that both replicas make the same event, also after a
- * restart.
- */
+/** Creates an event. Its id depends only on the object's state. Both replicas therefore create the same event. */
 export function eventOf({ object: { uid, resourceVersion }, gone, notice }: Noticed, now: Date): LifeboatEvent {
   const { data } = notice;
   return {

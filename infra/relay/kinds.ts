@@ -1,4 +1,4 @@
-/** The watched kinds: which facts the relay keeps, and which changes it reports to the Worker. */
+/** The watched kinds. For each kind, defines the fields that the relay stores and the changes that it reports. */
 import * as z from "zod/mini";
 import { listOf, part, Text } from "../../shared/kube/schemas/fields.ts";
 import type { EventData, EventType } from "../../shared/events/cloud-event.ts";
@@ -18,13 +18,13 @@ export interface ObjectIdentity {
   readonly resourceVersion: string;
 }
 
-/** The facts that the relay keeps of an object. */
+/** The fields that the relay stores of an object. */
 export interface KeptObject<Facts, View = never> {
   readonly metadata: ObjectIdentity;
   readonly facts: Facts;
-  /** Further facts, for Lifeboat's app in the same process. */
+  /** Additional fields, for Lifeboat's app in the same process. */
   readonly view?: View;
-  /** Why the object's view could not be parsed. */
+  /** Why the object could not be parsed. */
   readonly odd?: string;
 }
 
@@ -34,7 +34,7 @@ export type Notice = { readonly [T in EventType]: { readonly type: T; readonly d
 interface Change<Facts> {
   readonly object: ObjectIdentity;
   readonly facts: Facts;
-  /** Undefined: the object is new to the relay. */
+  /** Undefined if the object is new to the relay. */
   readonly before: Facts | undefined;
   readonly gone: boolean;
 }
@@ -45,9 +45,9 @@ export interface WatchedKind<Facts, View = never> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Returns the facts of an object. Returns undefined for an object that is ignored. Throws zod's errors. */
+  /** Returns the stored fields of an object. Returns undefined for an ignored object. Throws zod's errors. */
   readonly read: (object: unknown) => KeptObject<Facts, View> | undefined;
-  /** Called when an object appears, changes its facts, or disappears. */
+  /** Called when an object appears, changes or disappears. Returns the notice for the Worker, or undefined. */
   readonly notice: (change: Change<Facts>) => Notice | undefined;
 }
 
@@ -77,31 +77,31 @@ const Identified = z.object({
 });
 const Metadata = z.extend(Identified, { deletionTimestamp: Text });
 
-/** Returns the identity of an object. Returns undefined for a value without identity. */
+/** Returns the identity of an object. Returns undefined if the value has no identity. */
 export function identityIn(object: unknown): ObjectIdentity | undefined {
   return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
 }
 
 export interface WatchedPod {
   readonly node: string | undefined;
-  /** The reason and time of a True `DisruptionTarget`. The time distinguishes a second disruption from the first. */
+  /** The reason and time of a True `DisruptionTarget`. Two disruptions differ in the time. */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
-  /** The pod's containers have ended, so that no guest runs in the pod any more. */
+  /** Whether the pod's containers have ended. No guest runs in the pod any more. */
   readonly completed: boolean;
 }
 
 /**
- * Returns whether a disruption is new: `DisruptionTarget` has just become True or changed, or the disrupted pod's
- * deletion has just started. The deletion of a pod without `DisruptionTarget` is no disruption.
+ * Returns whether a disruption is new. Either `DisruptionTarget` has changed, or the deletion of the disrupted pod has
+ * started.
  */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));
 }
 
 /**
- * A kubelet writes this reason into `DisruptionTarget` when the containers have ended. Rate limits may drop a kubelet's
- * Events, but not its conditions.
+ * The reason that a kubelet writes into `DisruptionTarget` when the containers have ended. Rate limits may drop a
+ * kubelet's Events, but not its conditions.
  */
 const KUBELET = "TerminationByKubelet";
 
@@ -142,7 +142,7 @@ export const PODS = watchedKind({
   },
 });
 
-/** Lifeboat's budgets, for Lifeboat's app in the same process. The relay reports no changes of budgets. */
+/** Lifeboat's PodDisruptionBudgets, for Lifeboat's app in the same process. The relay does not report their changes. */
 export const WATCHED_BUDGETS = watchedKind({
   name: "poddisruptionbudgets",
   path: "/apis/policy/v1/poddisruptionbudgets",
@@ -152,7 +152,7 @@ export const WATCHED_BUDGETS = watchedKind({
   notice: () => undefined,
 });
 
-/** VMIs, with the fields that Lifeboat's decisions depend on. */
+/** VMIs, with the fields that affect Lifeboat's decisions. */
 export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   name: "virtualmachineinstances",
   path: "/apis/kubevirt.io/v1/virtualmachineinstances",
@@ -170,10 +170,7 @@ export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   }),
 });
 
-/**
- * Phases of a migration after KubeVirt's queue. The relay reports all of these phases as Running, because Lifeboat does
- * not need the difference.
- */
+/** The phases of a migration after it has left KubeVirt's queue. The relay reports all of these phases as Running. */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
 export const MIGRATIONS = watchedKind({
@@ -186,8 +183,8 @@ export const MIGRATIONS = watchedKind({
     deleting,
   }),
   notice: ({ object: { namespace = "", name: migration }, facts: { vmi: name, phase }, before, gone }) => {
-    // KubeVirt keeps five finished migrations of every VMI. The relay ignores migrations that ended before its start,
-    // and the deletion of finished migrations.
+    // KubeVirt stores five finished migrations of every VMI. The relay ignores migrations that had finished before the
+    // relay started, and the deletion of finished migrations.
     const isFinished = phase === "Succeeded" || phase === "Failed";
     if (isFinished && (gone || before === undefined)) return undefined;
     return { type: "dev.lifeboat.migration.changed.v1", data: { namespace, name, migration } };
@@ -208,10 +205,10 @@ export const EVACUATIONS = watchedKind({
     status: part({ phase: Text, observedRetryAt: Text }),
   },
   facts: ({ spec: { virtualMachineInstance: vmi, intent, retryAt, cause }, status }) => {
-    // Ignores requests to an ended Evacuation.
+    // Ignores changes of an ended Evacuation's spec.
     const isOver = END_PHASES.some((phase) => phase === status.phase);
     const isRetried = retryAt !== undefined && retryAt !== status.observedRetryAt;
-    // A new Evacuation of a person has no phase and the cause Operator, which is the default cause.
+    // A person's new Evacuation has no phase, and the default cause Operator.
     const isNew = status.phase === undefined && (cause ?? "Operator") === "Operator";
     const asked = isNew ? "New" : isRetried ? retryAt : undefined;
     return { vmi: vmi.name, asked: isOver ? undefined : intent === "Withdrawn" ? intent : asked };
@@ -222,10 +219,13 @@ export const EVACUATIONS = watchedKind({
   },
 });
 
-/** The conditions of a node, each with its status on a healthy node. An absent condition counts as healthy. */
+/**
+ * The conditions of a node, each with its status on a healthy node. If a condition is absent, the node is healthy in
+ * this respect.
+ */
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 
-/** Nodes. The relay reports changes of the taints and conditions that make VMs leave, and ignores heartbeats. */
+/** Nodes. The relay reports changes of taints and conditions that make VMs leave the node. */
 export const NODES = watchedKind({
   name: "nodes",
   path: "/api/v1/nodes",

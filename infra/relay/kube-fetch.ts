@@ -4,14 +4,13 @@ import type { Fetch } from "../../shared/kube/transport.ts";
 
 const METHODS = new Map<string, HttpMethod>(Object.values(HttpMethod).map((method) => [method, method]));
 
-/** Copies the headers of a request. The kubeconfig sets the authorization. */
 function setHeaders(request: RequestContext, headers: RequestInit["headers"]): void {
   for (const [name, value] of new Headers(headers)) if (name !== "authorization") request.setHeaderParam(name, value);
 }
 
 /**
- * Returns a `fetch` with a kubeconfig's credentials. All requests share one connection pool, whereas client-node makes
- * a new pool for every request. A failed request discards the pool, because the credentials or the cluster's CA may
+ * Returns a `fetch` with a kubeconfig's credentials. All requests share a connection pool, because client-node would
+ * create a pool for every request. A failed request discards the pool, because the credentials or the cluster's CA may
  * have changed.
  */
 export function kubeFetch(config: KubeConfig): Fetch {

@@ -1,7 +1,4 @@
-/**
- * Selects the Events in which a kubelet reports the end of a pod. Decides which Events the relay watches, and which of
- * the watched Events the relay reports.
- */
+/** Selects the Events in which a kubelet reports that it ends a pod. */
 import * as z from "zod/mini";
 import { Text } from "../../shared/kube/schemas/fields.ts";
 import { watchedKind, type Notice, type WatchedPod, type KeptObject, type WatchedKind } from "./kinds.ts";
@@ -10,29 +7,29 @@ export interface KubeletEventFacts {
   readonly pod: string;
   readonly podUid: string;
   readonly reason: string;
-  /** How often the kubelet has reported the Event. `at`: the time of the last report. */
+  /** How often the kubelet has reported the Event, and when it did so last. */
   readonly count: number;
   readonly at: string | undefined;
 }
 
 /**
- * The names of pods of VMs. Events do not have their pods' labels, so the name is checked first to keep most other
- * Events out of memory. The length is limited, because a tenant's Event may contain a name of 16 KB.
+ * The names of the pods of VMs. Events lack the labels of pods, so the relay recognizes most other Events by the pod's
+ * name. The length is limited, because a tenant's Event may contain a name of 16 KB.
  */
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
 
 /**
  * The field of a sidecar in an Event. After each migration, the kubelet stops the sidecar guest-console-log of the old
- * pod. A kubelet that ends a guest also writes an Event about the container compute.
+ * pod. Such an Event does not report the end of a guest.
  */
 const SIDECAR = "spec.initContainers{";
 
 type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined;
 
 /**
- * Returns one watch of Events for each reason with which a kubelet ends a pod, because a field selector cannot combine
- * reasons. A kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards.
+ * Returns one watch of Events for each reason with which a kubelet ends a pod. A field selector cannot combine several
+ * reasons.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -64,14 +61,14 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 }
 
 /**
- * The age after which an Event is ignored. Events stay for an hour, but a launcher ends within
+ * The age after which an Event is ignored. Events exist for an hour, but a virt-launcher pod ends within
  * `evictionMaxPodGracePeriod` (300 s).
  */
 const STALE_MS = 10 * 60 * 1000;
 
 /**
- * Returns the notice that a kubelet ends a pod, or undefined if no notice is needed. A pod in deletion needs no notice:
- * the watch of pods reports the pod, or the owner wants the deletion.
+ * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted, because the watch of
+ * pods reports the deletion.
  */
 export function killingOf(
   event: KubeletEventFacts,

@@ -1,5 +1,6 @@
 /**
- * The relay's log, with one JSON object in each line. No caller passes the secret, a token or an object of the cluster.
+ * Writes the relay's log, with one JSON object in each line. The log contains no secrets, tokens or objects of the
+ * cluster.
  */
 import type { Clock } from "./clock.ts";
 
@@ -11,10 +12,7 @@ export function createLog(clock: Clock, write: (line: string) => void): Log {
     write(JSON.stringify({ time: clock.now().toISOString(), level, ...(message !== "" && { message }), ...details }));
 }
 
-/**
- * Describes an error. client-node puts the whole response into its errors, and undici puts the reason into the error's
- * cause.
- */
+/** Describes an error. Omits the response in errors of client-node, and includes the cause in errors of undici. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   const { cause } = error;

@@ -1,10 +1,10 @@
-/** The watched kinds of node maintenance. The relay reports changes of the spec, which people make. */
+/** The watched kinds of node maintenance. The relay reports changes of the spec. */
 import * as z from "zod/mini";
 import { part, Text } from "../../shared/kube/schemas/fields.ts";
 import { hasEndPhase } from "../../shared/kube/node-evacuation.ts";
 import { watchedKind } from "./kinds.ts";
 
-/** The API server increases the generation at each change of the spec. The spec itself may name hundreds of nodes. */
+/** The API server increases the generation at each change of the spec. */
 const Generated = z.object({ generation: z.number() });
 
 interface WatchedNodeEvacuation {

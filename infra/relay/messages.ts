@@ -1,4 +1,4 @@
-/** All messages of the relay, in log lines and at its start, but not the texts of its metrics. */
+/** All messages of the relay in log lines. Metrics have their texts in metrics.ts. */
 export const RELAY_MESSAGES = {
   started: "started",
   stopping: "stopping",

@@ -7,7 +7,7 @@ import { RESULTS } from "./send.ts";
 
 export type Metric = readonly [Family, readonly Sample[]];
 
-/** Creates the counters. Counters that alerts use exist from the start, at zero, so that the first increase is seen. */
+/** Creates the counters. Counters with alerts start at zero, so that an alert recognizes the first increase. */
 export function createCounters() {
   const events = createCounter(
     "lifeboat_relay_events",

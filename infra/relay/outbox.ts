@@ -1,23 +1,21 @@
-/** Events that the Worker has not accepted yet: for every object the newest event of each type. */
+/** Stores events that the Worker has not accepted. For each object, only the newest event of each type is stored. */
 import { LARGEST_BATCH_BYTES, type LifeboatEvent } from "../../shared/events/cloud-event.ts";
 
 export interface Outbox {
   readonly length: number;
-  /** Adds an event. Returns false if it replaces a postponed event of the same object and type. */
+  /** Adds an event. Returns false if the event replaces a postponed event of the same object and type. */
   put(event: LifeboatEvent, now: Date): boolean;
   /**
-   * Returns the events of the next delivery, which stay in the outbox until `settle`. Includes a postponed event only
-   * after its `until`, or if all events are postponed.
+   * Returns the events of the next delivery. They remain stored until `settle`. Postponed events are included after
+   * their `until`, or if all events are postponed.
    */
   first(limit: number, now: Date): readonly LifeboatEvent[];
-  /** Removes delivered or dropped events. If an object has changed since the delivery, its new event stays. */
+  /** Removes delivered or dropped events. If an object has changed since the delivery, its new event remains. */
   settle(events: readonly LifeboatEvent[]): void;
   /**
-   * Postpones failed events, so that other events do not wait. Later deliveries of failed events contain at most half
-   * as many events.
+   * Postpones failed events, so that other events do not wait. Their next delivery contains at most half of the events.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
-  /** When the oldest event arrived. */
   waitingSince(): Date | undefined;
 }
 
@@ -25,7 +23,8 @@ interface Waiting {
   readonly event: LifeboatEvent;
   readonly since: Date;
   /**
-   * The arrival time of `event`. `since` may be earlier: the arrival time of an older event that `event` has replaced.
+   * The arrival time of `event`. If `event` has replaced an older event, `since` is the arrival time of the older
+   * event.
    */
   readonly newest: Date;
   readonly postponed?: { readonly until: Date; readonly most: number } | undefined;
@@ -64,7 +63,7 @@ export function createOutbox(): Outbox {
     settle(events) {
       for (const event of events) {
         const entry = remove(event);
-        // Moves the new event to the end, so that an object with constant changes does not delay other objects.
+        // The new event moves to the end. An object that changes constantly then does not delay other objects.
         if (entry !== undefined && entry.event !== event)
           waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: undefined });
       }
@@ -86,7 +85,7 @@ export function createOutbox(): Outbox {
 
 const BRACKETS_BYTES = 2;
 
-/** Returns the size of an event in a batch, with the comma after it. */
+/** Returns the size of an event in a batch, including the comma. */
 function bytesOf(event: LifeboatEvent): number {
   return Buffer.byteLength(JSON.stringify(event)) + 1;
 }

@@ -9,7 +9,7 @@ import { ARRIVAL, limitConnections } from "./connections.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Probed {
-  /** Returns whether every watch has its first list. */
+  /** Returns whether the first list of every watch is complete. */
   isReady(): boolean;
   metrics(): string | Promise<string>;
 }
@@ -20,8 +20,8 @@ export interface ProbeServer {
 }
 
 /**
- * How long an answer with metrics is reused, in milliseconds. Any pod can read the metrics, and the leader reads all
- * Evacuations for each answer.
+ * The time in which an answer with metrics is reused, in milliseconds. The leader reads all Evacuations for each new
+ * answer.
  */
 const SCRAPE_MS = 30_000;
 
@@ -49,7 +49,7 @@ export async function startProbes(relay: Probed, port: number, clock: Clock): Pr
   };
 }
 
-/** Makes a server listen, and returns its port. With port 0 the system chooses a free port. */
+/** Starts a server, and returns its port. If the port is 0, the system chooses a free port. */
 export async function portOf(server: Server, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, resolve));
   const address = server.address();

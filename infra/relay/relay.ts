@@ -1,4 +1,4 @@
-/** The relay: connects watches to deliveries. */
+/** The relay. It watches the cluster and delivers events. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Stores } from "../../shared/kube/cache.ts";
 import { renderOpenMetrics } from "../../shared/metrics/open-metrics.ts";
@@ -23,7 +23,7 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Set if Lifeboat's app runs in the same process. The app then reads from the relay's watches. */
+  /** Set if Lifeboat's app runs in the same process and reads from the relay's watches. */
   readonly within?: { readonly isLeader: () => boolean };
 }
 
@@ -35,14 +35,14 @@ export interface Relay extends Probed {
 }
 
 /**
- * The delay of routine events in a replica that is not the leader, in milliseconds. The leader does the work within
+ * The delay of routine events in a replica that is not the leader, in milliseconds. The leader usually does the work in
  * this time.
  */
 const FOLLOWING_MS = 10_000;
 
 /**
- * How long to collect events, in milliseconds. KubeVirt marks a VM, and creates and starts its migration, within a
- * moment. Lifeboat then writes one status for all of these changes.
+ * The time in which events are collected, in milliseconds. KubeVirt changes a VMI and its migration several times
+ * within a moment. Lifeboat then writes one status for all changes.
  */
 const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 
@@ -108,7 +108,9 @@ export function startRelay(options: RelayOptions): Relay {
       report(notice && { object: metadata, gone: false, notice });
     }
   };
-  /** Reports the NodeEvacuations of a node whose last launcher pod has ended or is gone, because they may end now. */
+  /**
+   * Reports the NodeEvacuations of a node when its last virt-launcher pod has ended. The NodeEvacuations may end now.
+   */
   const reportEmptied = ({ facts: { node } }: SeenPod) => {
     const open = [...nodeEvacuations.all()].filter(({ facts }) => facts.node === node && !facts.hasEnded);
     const isEmpty = () => [...pods.all()].every(({ facts }) => facts.node !== node || facts.completed);
@@ -134,7 +136,7 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Pods are listed before Events are watched, because the relay ignores a kubelet's Event about an unknown pod.
+  // Pods are listed before Events are watched. The relay would ignore an Event about an unknown pod.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

@@ -1,4 +1,4 @@
-/** Delivers a batch once over HTTP, and interprets the answer. */
+/** Sends a batch over HTTP, and interprets the answer. */
 import { createHash } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import * as z from "zod/mini";
@@ -9,8 +9,7 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
  * `accepted`: the Worker has accepted the batch. `refused`: the batch is invalid or too large. `unavailable`: the
- * Worker does not answer or has a temporary failure. `misconfigured`: every delivery fails until an administrator
- * changes the configuration.
+ * Worker does not answer, or has a temporary failure. `misconfigured`: an administrator must change the configuration.
  */
 export const RESULTS = ["accepted", "refused", "unavailable", "misconfigured"] as const;
 export type DeliveryResult = (typeof RESULTS)[number];
@@ -18,12 +17,12 @@ export type DeliveryResult = (typeof RESULTS)[number];
 export interface Delivered {
   readonly result: DeliveryResult;
   readonly status?: number;
-  /** Why the delivery failed, in the words of the Worker or the network. */
+  /** Why the delivery failed. The text comes from the Worker or the network. */
   readonly reason?: string;
   readonly retryAfterMs?: number;
 }
 
-/** Gives a batch to Lifeboat: over HTTP from the relay, or by a call in the same process. */
+/** Delivers a batch to Lifeboat, over HTTP or by a call in the same process. */
 export type Deliver = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Delivered>;
 
 export type FetchUrl = (url: URL, init: RequestInit) => Promise<Response>;
@@ -38,10 +37,7 @@ export interface HttpOptions {
 /** The time limit of a delivery, in milliseconds. The Worker reads every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
-/**
- * The results of the Worker's status codes. Every other status below 500 is `misconfigured`. The Worker never sends a
- * redirect or 200.
- */
+/** The result for each status code of the Worker. Every other status below 500 is `misconfigured`. */
 const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],
   [400, "refused"],
@@ -92,7 +88,7 @@ function outcomeOf({ status, headers }: Response, text: string): Delivered {
 
 const Rejection = z.object({ error: z.object({ reason: z.string(), message: z.prefault(z.string(), "") }) });
 
-/** Returns the error message in the Worker's answer. Ignores the error page of a proxy. */
+/** Returns the error message in the Worker's answer. Returns undefined for the error page of a proxy. */
 function reasonIn(text: string): string | undefined {
   try {
     const { error } = Rejection.parse(JSON.parse(text));
@@ -103,8 +99,8 @@ function reasonIn(text: string): string | undefined {
 }
 
 /**
- * Creates a signer for the headers of Standard Webhooks, which prove that a delivery is from this relay and recent. The
- * same body has the same id, so that the Worker recognises a repeated delivery. Specification:
+ * Creates a signer that returns the headers of Standard Webhooks. They prove that a delivery is recent and from this
+ * relay. The same body has the same id, so the Worker recognizes a repeated delivery. Specification:
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function createSigner(secret: string): (body: string, now: Date) => Readonly<Record<string, string>> {

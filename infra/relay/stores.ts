@@ -1,4 +1,4 @@
-/** Facts of the watched objects, for Lifeboat's app in the same process. */
+/** Stores the watched objects for Lifeboat's app in the same process. */
 import type * as z from "zod/mini";
 import type { CachedResource, Store } from "../../shared/kube/cache.ts";
 import { type FactsOf, SCHEMAS } from "../../shared/kube/resources.ts";
@@ -6,10 +6,7 @@ import type { ObjectIdentity, WatchedKind } from "./kinds.ts";
 import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
-/**
- * Returns the facts that the app needs of each object. If the app cannot parse an object, the object has no facts and
- * counts as malformed.
- */
+/** Returns the fields that Lifeboat's app needs of each object. An object that cannot be parsed is malformed. */
 export function keptOf<R extends CachedResource, Noted>(
   resource: R,
   kind: WatchedKind<Noted>,

@@ -1,8 +1,8 @@
-/** Picks a few texts out of JSON that arrives piece by piece, and keeps nothing else. */
+/** Finds a few strings in JSON that arrives in pieces. */
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OBJECT, OBJECT_END, LIST, LIST_END] = [0x7b, 0x7d, 0x5b, 0x5d];
-/** The longest text that is picked. Names, UIDs and versions are shorter. */
+/** The maximum length of a string to find. Names, UIDs and versions are shorter. */
 const LONGEST_TEXT = 1024;
 
 interface Level {
@@ -10,7 +10,7 @@ interface Level {
   key: string;
 }
 
-/** Picks the texts at paths such as `object.metadata.name`. Ignores texts inside a list. */
+/** Finds the strings at paths such as `object.metadata.name`. Ignores strings inside a list. */
 export class TextPicker {
   readonly found = new Map<string, string>();
   readonly #paths: ReadonlySet<string>;

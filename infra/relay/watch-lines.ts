@@ -1,19 +1,16 @@
-/**
- * Reads the lines of a watch, one event each. A line that is too long is not parsed: only the object's identity is
- * picked out of it.
- */
+/** Reads the events of a watch, one in each line. Of a line that is too long, reads only the object's identity. */
 import * as z from "zod/mini";
 import type { ObjectIdentity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The maximum length of a line that is parsed: the API server's limit for annotations. Watched objects usually take a
- * tenth of this length.
+ * The maximum length of a parsed line, which is the API server's limit for annotations. Most watched objects are ten
+ * times smaller.
  */
 export const LONGEST_LINE_BYTES = 256 * 1024;
 
-/** An event of a watch. If the line was too long, `object` is absent and only the object's `identity` is known. */
+/** An event of a watch. If the line was too long, `object` is absent and only `identity` is present. */
 export interface WatchEvent {
   readonly type: string;
   readonly object?: unknown;
@@ -23,15 +20,12 @@ export interface WatchEvent {
 const NEWLINE = 0x0a;
 
 /**
- * The error for an unreadable line of a watch. The change in this line is unknown, so the watch lists the objects
- * again.
+ * The error for an unreadable line of a watch. The watch then lists the objects, because the change in the line is
+ * unknown.
  */
 export class UnreadLine extends Error {}
 
-/**
- * Yields the events of a watch. Throws UnreadLine for a line that is no event. `onChunk` is called whenever data
- * arrives.
- */
+/** Yields the events of a watch. Throws UnreadLine for an invalid line. Calls `onChunk` whenever data arrives. */
 export async function* watchEvents(body: ReadableStream<Uint8Array>, onChunk: () => void): AsyncGenerator<WatchEvent> {
   let line = new Line();
   for await (const chunk of body) {
@@ -62,7 +56,7 @@ class Line {
     for (const one of this.#pieces.splice(0)) this.#picker.take(one);
   }
 
-  /** Returns the event of the line that has been read. Returns undefined for an empty line. */
+  /** Returns the event in the complete line. Returns undefined if the line is empty. */
   event(): WatchEvent | undefined {
     if (this.#bytes === 0) return undefined;
     return this.#picker === undefined ? parsed(this.#pieces) : longEvent(this.#picker.found);

@@ -1,7 +1,6 @@
 /**
- * Watches one kind until stopped: lists the objects, then follows their changes. The watch keeps only a few facts of
- * each object. Lists and lines are limited in bytes, because tenants decide the size of their objects. client-node's
- * informer is not used, because the informer keeps whole objects and reads whole lines.
+ * Lists the objects of one kind, and then watches their changes. Stores only a few fields of each object, and limits
+ * the size of lists and lines. An informer of client-node would store whole objects and read whole lines.
  */
 import * as z from "zod/mini";
 import { ClusterError } from "../../shared/kube/failures.ts";
@@ -24,25 +23,25 @@ export interface WatchOptions<Facts, View = never> {
 }
 
 export interface Watched<Facts, View = never> {
-  /** Resolves once the first list is complete. */
+  /** Resolves when the first list is complete. */
   readonly synced: Promise<void>;
   isSynced(): boolean;
   /** Returns whether the first list is complete and the watch is open. */
   isCurrent(): boolean;
   get(namespace: string, name: string): KeptObject<Facts, View> | undefined;
   all(): Iterable<KeptObject<Facts, View>>;
-  /** Returns the objects that are too large or malformed. Only the identities of these objects are known. */
+  /** Returns the identities of the objects that are too large or malformed. */
   odd(): readonly ObjectIdentity[];
   isOdd(namespace: string, name: string): boolean;
   stop(): void;
 }
 
-/** The status code if the API server no longer has the resourceVersion from which the watch starts. */
+/** The API server's status code if the resourceVersion of the watch is too old. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
 /** The wait after a watch that ended without any event. */
 const RECONNECT_MS = 2_000;
-/** The silence after which a watch is opened again. Most kinds send events or bookmarks more often. */
+/** A watch is replaced after this time without data. Most kinds send events or bookmarks more often. */
 const SILENCE_MS = 30_000;
 
 export function startWatch<Facts, View>(
@@ -57,7 +56,7 @@ export function startWatch<Facts, View>(
   const stopped = new AbortController();
   const { signal } = stopped;
   let [isSynced, isOpen] = [false, false];
-  /** The resourceVersion from which the next watch starts. If undefined, the objects are listed first. */
+  /** The resourceVersion for the next watch. If undefined, the objects are listed first. */
   let version: string | undefined;
 
   const logOdd = ({ namespace, name }: ObjectIdentity, reason: string) =>
@@ -71,7 +70,7 @@ export function startWatch<Facts, View>(
     known.set(key, seen);
     onChange(seen, before);
   };
-  /** Removes an object. `last`: the last state of the deleted object. */
+  /** Removes an object. `last` is the last state of the object. */
   const remove = (key: string, last = known.get(key)) => {
     odd.delete(key);
     if (known.delete(key)) onChange(undefined, last);
@@ -129,11 +128,11 @@ export function startWatch<Facts, View>(
   const onObject = (type: string, object: unknown) => {
     if (type === "DELETED") remove(keyIn(object), readIfPossible(object));
     else if (type !== "BOOKMARK") store(object);
-    // An ignored object also changes the version from which the watch continues.
+    // Changes of ignored objects increase the resourceVersion, too.
     version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };
 
-  /** Watches from this version until the watch ends. Resolves to false if an open watch was silent for too long. */
+  /** Watches from this version until the watch ends. Resolves to false if the watch sent no data for too long. */
   const watchFrom = async (resourceVersion: string): Promise<boolean> => {
     const silence = silenceAfter(SILENCE_MS);
     try {
@@ -223,7 +222,7 @@ async function openWatch(
   throw new ClusterError({ reason: "Refused", code: status, request: MESSAGES.watchOf(path) });
 }
 
-/** Returns a signal that is aborted after a time without data. */
+/** Returns a signal that is aborted after `ms` milliseconds without data. */
 function silenceAfter(ms: number) {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), ms).unref();

@@ -1,15 +1,12 @@
-/**
- * The interface of an actor: a part of the sandbox that simulates a component of a cluster, such as a kubelet or a
- * controller.
- */
+/** The interface of an actor. An actor simulates a component of a cluster, such as a kubelet or a controller. */
 import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 
 export interface ActorOptions {
-  /** The client that the actor uses. Requests of the client have the actor's own identity. */
+  /** The actor's client. Its requests have the actor's own identity. */
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Called with each error that makes the actor retry. */
+  /** Called with each error after which the actor retries. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -18,8 +15,8 @@ export interface Actor {
 }
 
 /**
- * Returns an actor that stops groups of actors one after another. Callers put controllers before the informers that the
- * controllers read.
+ * Returns an actor that stops groups of actors in this order. Controllers must stop before the informers that they
+ * read.
  */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {

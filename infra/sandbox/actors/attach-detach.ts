@@ -1,7 +1,6 @@
 /**
  * kube-controller-manager's attach-detach controller, and the CSI drivers' attachers. The controller attaches a volume
- * to each node with a pod that uses the volume. It detaches the volume some time after the last of these pods has
- * ended.
+ * to each node with a pod that uses the volume. It detaches the volume some time after these pods have ended.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -21,7 +20,7 @@ import {
 import { isAlreadyExists } from "./status-error.ts";
 
 export interface AttachDetachOptions extends ActorOptions {
-  /** A client with the identity of the CSI attachers, which write the status of VolumeAttachments. */
+  /** A client with the identity of the CSI attachers. They write the status of VolumeAttachments. */
   readonly attacher: KubeClient;
   readonly detachSeconds: number;
 }
@@ -37,7 +36,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     indexes: { node: ({ spec }: VolumeAttachment) => [spec.nodeName] },
   });
   const informers = [claims, volumes, onNodes, attached];
-  /** The times at which VolumeAttachments became unused, by their UIDs. */
+  /** The times at which VolumeAttachments became unused. The keys are UIDs. */
   const unusedSince = new Map<string, number>();
 
   const volumesOf = ({ metadata: { namespace }, spec }: Pod): readonly PersistentVolume[] =>
@@ -56,7 +55,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     await attacher.patch(volumeAttachments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  /** Detaches the volume if the detach time has come. Otherwise returns the milliseconds until then. */
+  /** Detaches the volume if it has been unused for long enough. Otherwise returns the remaining milliseconds. */
   const detach = async ({ metadata: { name, uid } }: VolumeAttachment): Promise<number> => {
     const now = clock.now().getTime();
     const since = unusedSince.get(uid) ?? now;
@@ -91,7 +90,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
   return actorOf([controller], informers);
 }
 
-/** Returns a list with the pod's node. The list is empty if the pod has ended or has no node. */
+/** Returns a list with the name of the pod's node. The list is empty if the pod has ended or has no node. */
 function nodeOf(pod: Pod): readonly string[] {
   const { nodeName } = pod.spec ?? {};
   return nodeName === undefined || isFinished(pod) ? [] : [nodeName];
@@ -102,8 +101,7 @@ function volumeOf({ spec }: VolumeAttachment): string {
 }
 
 /**
- * Returns a name that depends only on the volume and the node. Each volume therefore has only one VolumeAttachment on a
- * node.
+ * Returns a name for the VolumeAttachment of a volume on a node. The same volume and node always give the same name.
  */
 function nameOf(volume: string, node: string): string {
   return `csi-${createHash("sha256").update(`${volume}\0${node}`).digest("hex")}`;

@@ -1,7 +1,7 @@
-/** A cache of objects, which can be found by key or by an index. */
+/** A cache of objects. Objects can be found by key or by an index. */
 import { keyOf, type KubeObject } from "./resources.ts";
 
-/** `object` is undefined after a deletion, and `previous` is undefined after an addition. */
+/** `object` is undefined after a deletion. `previous` is undefined after an addition. */
 export type OnChange<T> = (object: T | undefined, previous: T | undefined) => void;
 
 export interface Cache<T extends KubeObject> {

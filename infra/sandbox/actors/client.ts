@@ -1,6 +1,6 @@
 /**
- * A small client for any API server. The client sends and returns plain JSON, because client-node's models turn
- * timestamps into dates in lists but not in watches.
+ * A client for any API server. It sends and returns plain JSON. client-node would convert timestamps to dates in lists,
+ * but not in watches.
  */
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -44,7 +44,7 @@ export interface WriteOptions {
 }
 
 export interface KubeClient {
-  /** Returns every answer, including errors. All other methods throw a StatusError for status codes from 400. */
+  /** Returns every answer, including errors. All other methods throw a StatusError for an error status. */
   raw(request: RawRequest): Promise<RawAnswer>;
   /** Returns the content of a path. Returns undefined if the path does not exist. */
   read(path: string): Promise<unknown>;
@@ -57,15 +57,13 @@ export interface KubeClient {
   /** Returns whether the object existed. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Posts to a subresource: binding, eviction or token. */
+  /** Posts to a subresource, such as binding, eviction or token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
-  /**
-   * Yields the events of a watch until the server ends the watch. Throws if the watch is refused, breaks or is aborted.
-   */
+  /** Yields events until the server ends the watch. Throws if the watch is refused, breaks or is aborted. */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
-  /** Returns a client that impersonates another user on the same server and connections. */
+  /** Returns a client that impersonates another user. It uses the same connections. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
-  /** Returns a client that repeats refused requests as Go's client does, on the same server and connections. */
+  /** Returns a client that repeats refused requests as Go's client does. It uses the same connections. */
   withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
 }
@@ -138,7 +136,7 @@ function typed(resource: Resource, object: object): object {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...object };
 }
 
-/** Returns plain text as a string, because proxies and broken servers may answer errors in plain text. */
+/** Proxies and broken servers may answer in plain text. */
 async function readBody(response: IncomingMessage): Promise<unknown> {
   response.setEncoding("utf8");
   const text = (await response.toArray()).join("");

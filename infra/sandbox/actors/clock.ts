@@ -1,4 +1,4 @@
-/** The clock that every actor gets: the system clock, or a clock that tests move forward. */
+/** The clock of all actors. Tests can replace the system clock and move the time forward. */
 export interface Clock {
   now(): Date;
   /**
@@ -7,7 +7,7 @@ export interface Clock {
   setTimer(ms: number, fn: () => void): () => void;
 }
 
-/** Renders a time as Kubernetes writes it, in whole seconds. */
+/** Formats a time as Kubernetes does, in whole seconds. */
 export function timestamp(clock: Clock): string {
   return clock
     .now()
@@ -30,7 +30,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms` milliseconds, or when the signal aborts. */
+/** Resolves after `ms` milliseconds, or earlier if the signal is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's cluster role aggregation. A role with an aggregationRule gets the rules of all roles that
- * the aggregationRule selects.
+ * kube-controller-manager's cluster role aggregation. It copies the rules of all selected roles into a role with an
+ * aggregationRule.
  */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";

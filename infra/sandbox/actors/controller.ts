@@ -1,30 +1,29 @@
 /**
- * The loop of every controller. The loop determines the keys that a change affects, and reconciles each key with one
- * worker at a time. It retries failed keys.
+ * The loop of every controller. It determines the keys that a change affects, reconciles them, and retries failed keys.
  */
 import type { Clock } from "./clock.ts";
 import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-/** The milliseconds until the next reconcile, if the object does not change earlier. */
+/** The time until the next reconcile in milliseconds, if the object does not change earlier. */
 export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly reconcile: (key: string) => Promise<Result>;
-  /** How many keys are reconciled at a time. The same key is never reconciled by two workers. */
+  /** The number of keys that are reconciled at the same time. Two workers never reconcile the same key. */
   readonly workers?: number;
   /** The maximum back-off in milliseconds. The back-off starts at 5 ms and doubles with each failure. */
   readonly lastRetryMs?: number;
-  /** Called with each failure. Conflicts and missing objects are not reported, but only cause another reconcile. */
+  /** Called with each failure, except for conflicts and missing objects. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
 export interface Controller {
   enqueue(key: string, afterMs?: number): void;
-  /** Reconciles the keys of every object in the informer's cache, and later the keys of every changed object. */
+  /** Reconciles the keys of every object in the informer's cache, and later the keys of each changed object. */
   watch<T extends KubeObject>(informer: Informer<T>, keysOf: (object: T) => readonly string[]): void;
   stop(): Promise<void>;
 }
@@ -47,7 +46,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** If a key is scheduled several times, it is reconciled at the earliest of these times. */
+  /** A key that is scheduled several times is reconciled at the earliest time. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);
@@ -70,7 +69,7 @@ export function startController(options: ControllerOptions): Controller {
   };
 
   const work = async (key: string) => {
-    // Lets simultaneous changes arrive first, so that one reconcile handles all.
+    // Waits for simultaneous changes, so that one reconcile handles all of them.
     await Promise.resolve();
     try {
       const result = await reconcile(key);

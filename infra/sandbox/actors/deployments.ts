@@ -1,6 +1,6 @@
 /**
- * The deployment controller. It creates a ReplicaSet for each Deployment's template, and keeps older ReplicaSets until
- * the new ReplicaSet is ready. Surge and history are left out.
+ * The deployment controller. It creates a ReplicaSet for each template of a Deployment. When the new ReplicaSet is
+ * ready, it removes older ReplicaSets. Surge and history are not simulated.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

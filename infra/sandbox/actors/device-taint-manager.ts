@@ -1,8 +1,7 @@
 /**
- * kube-controller-manager's device taint manager, which deletes a pod whose resource claim does not tolerate the
- * NoExecute taint of a device. The sandbox has no claims, so a test names the device's pods. retry-after.ts repeats
- * refused requests. Upstream: kubernetes 1.36 `pkg/controller/devicetainteviction/device_taint_eviction.go`
- * (`maybeDeletePod`, `addConditionAndDeletePod`).
+ * kube-controller-manager's device taint manager. It deletes a pod whose resource claim does not tolerate the NoExecute
+ * taint of a device. The sandbox has no resource claims, so a test chooses the pod. Upstream: kubernetes 1.36
+ * `pkg/controller/devicetainteviction/device_taint_eviction.go` (`maybeDeletePod`, `addConditionAndDeletePod`).
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

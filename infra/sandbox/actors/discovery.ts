@@ -1,4 +1,4 @@
-/** The kinds that an API server serves. */
+/** Lists the kinds that an API server serves. */
 import type { KubeClient } from "./client.ts";
 import type { Resource } from "./resources.ts";
 

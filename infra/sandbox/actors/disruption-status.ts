@@ -1,11 +1,11 @@
-/** Calculates the status of a disruption budget from its pods. */
+/** Calculates the status of a PodDisruptionBudget from its pods. */
 import { isTrue, findCondition, withCondition } from "./conditions.ts";
 import type { Pod, PodDisruptionBudget } from "./resources.ts";
 
 type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
-/** The time within which a pod should be deleted after a granted eviction. */
+/** A pod should be deleted within this time after an eviction is granted. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {
@@ -13,17 +13,14 @@ export interface Expectation {
   readonly desiredHealthy: number;
 }
 
-/**
- * Returns whether the expected count depends on the replicas that controllers want, and not on the number of existing
- * pods.
- */
+/** Returns whether the expected number of pods depends on the replicas of the pods' controllers. */
 export function needsScale({ minAvailable, maxUnavailable }: Spec): boolean {
   return maxUnavailable !== undefined || (minAvailable !== undefined && typeof minAvailable === "string");
 }
 
 /**
- * Returns the expected number of pods and of healthy pods. `scale` is the sum of the replicas that the pods'
- * controllers want.
+ * Returns the expected number of pods, and of healthy pods. `scale` is the sum of the replicas of the pods'
+ * controllers.
  */
 export function expectationOf(spec: Spec, podCount: number, scale: number): Expectation {
   const { minAvailable, maxUnavailable } = spec;
@@ -34,10 +31,7 @@ export function expectationOf(spec: Spec, podCount: number, scale: number): Expe
   return { expectedPods: scale, desiredHealthy: scaled(minAvailable, scale) };
 }
 
-/**
- * Converts a number or a percentage to a number. A percentage is rounded up, for `minAvailable` and for
- * `maxUnavailable`.
- */
+/** Converts a number or a percentage to a number. Percentages are rounded up. */
 function scaled(value: number | string, total: number): number {
   if (typeof value === "number") return value;
   const percent = /^(\d+)%$/.exec(value)?.[1];
@@ -46,11 +40,11 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Pods that still exist, and whose eviction was granted at most two minutes ago. */
+  /** Existing pods whose eviction was granted at most two minutes ago. */
   readonly disruptedPods: Record<string, string>;
-  /** Pods that still exist, and whose eviction was granted more than two minutes ago. */
+  /** Existing pods whose eviction was granted more than two minutes ago. */
   readonly overdue: readonly Pod[];
-  /** When the first pod of `disruptedPods` becomes overdue. */
+  /** The time at which the first pod of `disruptedPods` becomes overdue. */
   readonly recheckAt?: number;
 }
 
@@ -93,7 +87,7 @@ export function statusOf(pdb: PodDisruptionBudget, count: Count, now: string): S
   };
 }
 
-/** Returns the status of a budget whose numbers cannot be computed. The status allows no disruption. */
+/** Returns a status that allows no disruption, for a PodDisruptionBudget whose numbers cannot be calculated. */
 export function failedStatus({ status }: PodDisruptionBudget, message: string, now: string): Status {
   const { observedGeneration } = status ?? {};
   return {

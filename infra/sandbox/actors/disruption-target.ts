@@ -1,6 +1,4 @@
-/**
- * The DisruptionTarget condition. Kubernetes' components set the condition on a pod before they delete or end the pod.
- */
+/** The DisruptionTarget condition. Components set this condition on a pod before they delete or end the pod. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";

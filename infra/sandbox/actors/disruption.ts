@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's disruption controller. It updates the status of every budget, and resets DisruptionTarget
- * conditions of pods that were not deleted.
+ * kube-controller-manager's disruption controller. It updates the status of every PodDisruptionBudget. It also resets
+ * DisruptionTarget conditions of pods that were not deleted.
  */
 import { matchesSelector } from "../labels.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -22,7 +22,7 @@ export interface DisruptionOptions extends ActorOptions {
   readonly reader: KubeClient;
 }
 
-/** A DisruptionTarget condition is stale if the pod still exists after this time. */
+/** If the pod still exists after this time, its DisruptionTarget condition is stale. */
 const STALE_CONDITION_MS = 120_000;
 const UNCOUNTABLE_RETRY_MS = 10_000;
 
@@ -119,8 +119,8 @@ export function startDisruptionController(options: DisruptionOptions): Actor {
 }
 
 /**
- * Returns whether the budget selects the pod. A missing selector selects no pod, and an empty selector selects every
- * pod.
+ * Returns whether the PodDisruptionBudget selects the pod. A missing selector selects no pod. An empty selector selects
+ * every pod.
  */
 function selects(pdb: PodDisruptionBudget, pod: Pod): boolean {
   const selector = pdb.spec?.selector;

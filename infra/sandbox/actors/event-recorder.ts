@@ -1,4 +1,4 @@
-/** Events as Kubernetes' components write them: a repeated event increments a count. */
+/** Records Events as Kubernetes' components do. A repeated Event increases the count. */
 import { createHash } from "node:crypto";
 import { timestamp, type Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -9,16 +9,16 @@ export interface Occurrence {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** The part of the object, such as `spec.containers{compute}`. */
+  /** The field of the object, such as `spec.containers{compute}`. */
   readonly fieldPath?: string;
 }
 
 export interface EventRecorder {
-  /** Records an Event. If the Event cannot be written, no error is thrown. */
+  /** Records an Event. Ignores errors. */
   record(about: KubeObject, kind: Resource, occurrence: Occurrence): Promise<void>;
 }
 
-/** Creates a recorder. `host`: the name of the node, for a component such as the kubelet. */
+/** Creates a recorder. A component on a node, such as the kubelet, passes the node's name as `host`. */
 export function createEventRecorder(client: KubeClient, clock: Clock, component: string, host?: string): EventRecorder {
   const record = async (about: KubeObject, kind: Resource, { fieldPath, ...occurrence }: Occurrence) => {
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;

@@ -1,4 +1,4 @@
-/** kube-controller-manager's garbage collector: deletes objects whose owners are all gone. */
+/** kube-controller-manager's garbage collector. It deletes objects whose owners are all gone. */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startController, type Result } from "./controller.ts";
@@ -22,7 +22,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
     else if (finalizers.includes(FOREGROUND)) await deleteDependents(item);
   };
 
-  /** Deletes an object if all of its owners are gone. Otherwise removes the references to missing owners. */
+  /** Deletes the object if all of its owners are gone. Otherwise removes the references to missing owners. */
   const release = async (item: Item, references: readonly V1OwnerReference[]) => {
     if (references.length === 0) return;
     const owners = await Promise.all(
@@ -39,9 +39,8 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   /**
-   * Returns `there` for an existing owner, `waiting` for an owner that waits for this dependent's deletion, and `gone`
-   * for a missing owner. If the graph does not contain the owner, reads the owner from the API server, because the
-   * graph may lag behind.
+   * Returns `there` for an existing owner, and `gone` for a missing owner. Returns `waiting` for an owner that waits
+   * for this dependent's deletion. If the graph does not contain the owner, asks the API server.
    */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;
@@ -93,7 +92,7 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   const controller = startController({ name: "garbage-collector", reconcile, ...options });
-  // Reconciles the changed object, its dependents and its owners. An owner may wait for the object's deletion.
+  // Reconciles the changed object, its dependents and its owners.
   graph.onChange(({ metadata }) => {
     controller.enqueue(metadata.uid);
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);
@@ -106,7 +105,7 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Returns whether the object is in foreground deletion and waits for its dependents. */
+/** Returns whether the object is being deleted in the foreground and waits for its dependents. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

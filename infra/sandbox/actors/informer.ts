@@ -1,6 +1,6 @@
 /**
- * A cache of one kind. The informer lists the objects once, and then watches them. It continues after broken watches,
- * restarts of the server and expired resourceVersions.
+ * A cache of one kind. The informer lists the objects, and then watches them. It continues after broken watches, server
+ * restarts and expired resourceVersions.
  */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";
@@ -18,11 +18,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly clock: Clock;
   readonly resource: Resource<T>;
   readonly selectors?: Selectors;
-  /** The indexes, by name. Each function returns the values under which an object can be found. */
+  /** The indexes by name. Each function returns the values by which an object can be found. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Returns the part of an object that is cached. */
   readonly project?: (object: T) => T;
-  /** Called with each error of the server. The informer then repeats the request. */
+  /** Called with each error of the server. The informer then retries. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
@@ -58,7 +58,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     return version;
   };
 
-  /** The resourceVersion at which the next watch starts. If undefined, the informer lists the objects first. */
+  /** The resourceVersion for the next watch. If undefined, the objects are listed first. */
   let version: string | undefined;
 
   const follow = async (resourceVersion: string): Promise<void> => {
@@ -72,8 +72,8 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   };
 
   /**
-   * Prepares the next request after an error. After a broken connection the watch continues. After an error status the
-   * informer lists again, because the kind's CRD may have been removed.
+   * Prepares the next request after an error. After a broken connection, the watch continues. After an error status,
+   * the objects are listed, because the kind's CRD may be gone.
    */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;

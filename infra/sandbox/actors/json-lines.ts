@@ -1,9 +1,9 @@
-/** A stream of JSON documents, one per line, as a watch sends them. */
+/** Reads a stream of JSON documents, one in each line. */
 import { on } from "node:events";
 import type { Readable } from "node:stream";
 
 /**
- * Yields each document when it arrives. A plain `for await` over the stream drops buffered documents when the
+ * Yields each document when it arrives. A plain `for await` over the stream would lose buffered documents if the
  * connection breaks.
  */
 export async function* readJsonLines(stream: Readable): AsyncIterable<unknown> {

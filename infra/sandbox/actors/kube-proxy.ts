@@ -1,4 +1,4 @@
-/** kube-proxy. It forwards a connection to a Service's address to one of the Service's ready pods. */
+/** kube-proxy. It forwards connections from a Service's address to the Service's ready pods. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { PodNetwork } from "../processes/pod-network.ts";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
@@ -20,7 +20,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     resource: endpointSlices,
     indexes: { service: (slice) => [serviceOf(slice)] },
   });
-  /** The listening servers, by Service and then by port. */
+  /** The listening servers. The keys of the outer map are Services, and the keys of the inner maps are ports. */
   const listening = new Map<string, Map<string, Server>>();
   const open = new Set<Socket>();
   let turn = 0;
@@ -51,7 +51,7 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
     client.on("close", () => open.delete(client));
   };
 
-  /** Returns the local ports of the Service's ready pods, for the Service port with this name. */
+  /** Returns the local ports of the Service's ready pods. `name` is the name of the Service's port. */
   const backendsOf = ({ endpoints, ports }: EndpointSlice, name: string): readonly number[] => {
     const target = (ports ?? []).find((one) => (one.name ?? "") === name)?.port;
     const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
@@ -74,7 +74,8 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
 }
 
 /**
- * Maps each `address:port` of the Service to the port's name. Returns an empty map for a Service without a selector.
+ * Returns a map from each `address:port` of the Service to the name of the port. The map is empty for a Service without
+ * a selector.
  */
 function listenersOf(service: Service | undefined): ReadonlyMap<string, string> {
   const { clusterIP = "", selector, ports = [] } = service?.spec ?? {};

@@ -1,16 +1,15 @@
-/**
- * The Events that a kubelet writes about its node's pods. The kubelet's client drops some Events, as client-go's
- * `EventSourceObjectSpamFilter` does.
- */
+/** Writes a kubelet's Events about its pods. Drops some Events, like client-go's `EventSourceObjectSpamFilter`. */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
 import { pods, type Pod } from "./resources.ts";
 
-/** The maximum burst of Events about an object. After a burst, one Event is written every five minutes. */
+/**
+ * The maximum number of Events about an object in a burst. After the burst, one Event is allowed every five minutes.
+ */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
-/** The maximum number of objects to remember. As in client-go, the least recently used object is forgotten first. */
+/** The maximum number of remembered objects. The least recently used object is forgotten first, as in client-go. */
 const MOST_OBJECTS = 4096;
 
 interface Allowance {
@@ -18,10 +17,7 @@ interface Allowance {
   readonly at: number;
 }
 
-/**
- * The number of Events that a kubelet may still write about each object. The outer key is the clock that all kubelets
- * of a sandbox share.
- */
+/** The number of Events that may still be written about each object. All kubelets of a sandbox have the same clock. */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 
 function passes(clock: Clock, key: string): boolean {
@@ -36,7 +32,7 @@ function passes(clock: Clock, key: string): boolean {
   return left >= 1;
 }
 
-/** Creates a recorder. `kubelet`: a client with the identity of the node. */
+/** Creates a recorder. `kubelet` is a client with the identity of the node. */
 export function createKubeletRecorder(kubelet: KubeClient, clock: Clock, node: string): EventRecorder {
   const recorder = createEventRecorder(kubelet, clock, "kubelet", node);
   return {
@@ -55,14 +51,14 @@ export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise
   for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, "containers", name);
 }
 
-/** Records that the kubelet stops sidecars because the other containers have ended. */
+/** Records that the kubelet stops the sidecars of the pod. */
 export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
   for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, "initContainers", name);
 }
 
 /**
- * Records the image of the pod's first image volume until the burst of Events is used up. A real kubelet also records
- * images many times while the pod starts.
+ * Records Events about the pod's first image volume until the burst is used up. A real kubelet also records many Events
+ * while the pod starts.
  */
 export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
   const [reference] = imagesOf(pod);

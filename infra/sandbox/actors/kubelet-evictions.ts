@@ -1,4 +1,4 @@
-/** Pods that a kubelet ends without a request to the API server: by an eviction, or in a shutdown of its node. */
+/** Records which pods a kubelet has ended, by an eviction or in a shutdown of its node. */
 import { withCondition, type Condition } from "./conditions.ts";
 import { DISRUPTION_TARGET } from "./disruption-target.ts";
 import type { Pod } from "./resources.ts";
@@ -30,7 +30,7 @@ export function createKubeletEvictions(): KubeletEvictions {
       const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
         PodStatus["conditions"]
       >;
-      // If every container exited with 0, the pod gets the condition, but no reason.
+      // If every container exited with 0, the pod has the condition but no reason.
       return { ...ended, ...(ended.phase === "Failed" && why), conditions };
     },
   };

@@ -1,4 +1,4 @@
-/** The kubelets of all nodes, in one process. Each kubelet writes with the identity of its node. */
+/** The kubelets of all nodes. Each kubelet writes with the identity of its node. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -55,16 +55,13 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (isNew) await tellImages(recorderOf(kubelet, pod), pod);
   };
 
-  /** Reports that the containers have ended, either by themselves or because the kubelet ended them. */
+  /** Reports that the pod's containers have ended. */
   const finish = async (kubelet: KubeClient, pod: Pod, exitCode: number): Promise<void> => {
     if (!isFinished(pod) && !evictions.has(pod.metadata.uid)) await tellSidecars(recorderOf(kubelet, pod), pod);
     await report(kubelet, pod, endOf(pod, exitCode));
   };
 
-  /**
-   * Stops the containers of a pod whose liveness probe fails. A real kubelet would then restart the containers, unless
-   * the pod's `restartPolicy` is Never.
-   */
+  /** Stops the containers of a pod whose liveness probe fails. The sandbox does not restart containers. */
   const stopContainers = async (kubelet: KubeClient, pod: Pod): Promise<void> => {
     await tellContainers(recorderOf(kubelet, pod), pod);
     runtime.terminate(pod.metadata.uid, (pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000);
@@ -75,8 +72,8 @@ export function startKubelets(options: KubeletOptions): Actor {
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
   /**
-   * Returns whether the pod's Ready condition is wrong. Either the pod's readiness has changed, or the node controller
-   * set the condition to False while this kubelet was silent.
+   * Returns whether the pod's Ready condition is wrong. The pod's readiness may have changed. The node controller may
+   * also have set the condition to False while this kubelet was silent.
    */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
     runtime.isRunning(metadata.uid) && isTrue(status?.conditions, "Ready") !== runtime.isReady(metadata.uid);
@@ -86,7 +83,7 @@ export function startKubelets(options: KubeletOptions): Actor {
     return evictions.explain(pod.metadata.uid, ended(pod, exitCode, now), now);
   };
 
-  /** Ends a pod: stops the containers within the grace period, reports the final status, and deletes the pod. */
+  /** Stops the containers within the grace period, reports the final status, and deletes the pod. */
   const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
     const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's leader election. The only candidate renews its Lease every two seconds, so that clients can
- * read the current time from the Lease. Upstream: client-go `tools/leaderelection` with the defaults of
+ * kube-controller-manager's leader election. The only candidate renews its Lease every two seconds. Clients read the
+ * current time from the Lease. Upstream: client-go `tools/leaderelection` with the defaults of
  * `--leader-elect-lease-duration` and `--leader-elect-retry-period`.
  */
 import type { Actor, ActorOptions } from "./actor.ts";

@@ -1,4 +1,4 @@
-/** The roles in machine-roles.yaml. A simulated and a real control plane have the same roles. */
+/** Reads the roles in machine-roles.yaml. Simulated and real control planes have the same roles. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import type { Manifest } from "./rbac.ts";

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's namespace controller. It deletes the objects in a namespace that is being deleted, and then
- * removes the namespace's finalizer.
+ * kube-controller-manager's namespace controller. It deletes the objects in a deleted namespace, and then removes the
+ * namespace's finalizer.
  */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import type { KubeClient } from "./client.ts";
@@ -11,7 +11,7 @@ import { namespaces, type Namespace } from "./resources.ts";
 import { unlessNotFound } from "./status-error.ts";
 
 const FINALIZER = "kubernetes";
-/** The pause before the next check whether a namespace is empty. Pods with a grace period take time to terminate. */
+/** The pause before the namespace is checked again. Pods with a grace period take time to terminate. */
 const RETRY_MS = 1_000;
 
 export interface NamespaceControllerOptions extends ActorOptions {

@@ -1,4 +1,4 @@
-/** The caches that all node controllers share. The caches read with kube-controller-manager's account. */
+/** The caches of all node controllers. The caches read with kube-controller-manager's account. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startInformer, type Informer } from "./informer.ts";
 import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resources.ts";
@@ -6,7 +6,7 @@ import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resource
 export interface NodeCaches extends Actor {
   readonly nodes: Informer<Node>;
   readonly pods: Informer<Pod>;
-  /** The Leases that kubelets renew as heartbeats of their nodes. */
+  /** The Leases of the nodes. Kubelets renew them as heartbeats. */
   readonly leases: Informer<Lease>;
   readonly synced: Promise<unknown>;
   podsOn(node: string): readonly Pod[];

@@ -1,4 +1,4 @@
-/** Determines whether a pod fits a node. The filters find the obstacles, in kube-scheduler's order and words. */
+/** Determines whether a pod fits a node. The checks have the same order and messages as in kube-scheduler. */
 import { matchesSelector } from "../labels.ts";
 import { isTrue } from "./conditions.ts";
 import { whatIsNear } from "./pod-affinity.ts";
@@ -32,11 +32,10 @@ const FILTERS: readonly Filter[] = [
   whatIsShort,
 ];
 
-/** The rest of the cluster, which affects whether a pod fits a node. */
 export interface Around {
-  /** Every node. If absent, topology spread is not checked. */
+  /** Every node of the cluster. If absent, topology spread is not checked. */
   readonly nodes?: readonly Node[];
-  /** The pods of other nodes. Affinity, anti-affinity and topology spread may concern a zone with several nodes. */
+  /** The pods of other nodes, for affinity and topology spread in a zone. */
   readonly elsewhere?: readonly Placed[];
   readonly storage?: Storage;
 }
@@ -65,7 +64,7 @@ export function whyNot(
 }
 
 /**
- * Renders a message with a reason for each node: `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`.
+ * Formats a message with a reason for each node: `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`.
  */
 export function noneAvailable(reasons: readonly string[]): string {
   const counts = new Map<string, number>();
@@ -84,7 +83,7 @@ function bars(taint: Taint, pod: Pod): boolean {
 
 /**
  * Returns whether the toleration tolerates the taint. A toleration without an effect matches every effect. A toleration
- * with the operator Exists and without a key matches every taint.
+ * without a key, with the operator Exists, matches every taint.
  */
 export function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
   const { value: taintValue = "" } = taint;

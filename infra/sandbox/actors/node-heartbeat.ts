@@ -1,4 +1,4 @@
-/** Repeatedly updates the status and the Lease of each node, as the node's kubelet does. */
+/** Updates the status and the Lease of each node, as the node's kubelet does. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { microTimestamp, timestamp } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
@@ -53,8 +53,8 @@ export function startNodeHeartbeats(options: NodeHeartbeatOptions): Actor {
   const register = async (kubelet: KubeClient, node: Node) => {
     const now = timestamp(clock);
     let conditions = node.status?.conditions ?? [];
-    // Clears the pressure conditions, because a restarted kubelet does not remember pressure. The kubelet's eviction
-    // manager then measures and reports pressure again.
+    // A restarted kubelet does not remember pressure, so the pressure conditions become False. The kubelet then
+    // measures pressure again.
     for (const condition of [...pressureConditions(() => false), READY])
       conditions = withCondition(conditions, { ...condition, lastHeartbeatTime: now }, now);
     const status = { ...describe(node), conditions };

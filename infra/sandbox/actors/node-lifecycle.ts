@@ -1,7 +1,4 @@
-/**
- * kube-controller-manager's node controller. It detects nodes without heartbeats, and sets each node's taints according
- * to the node's state.
- */
+/** kube-controller-manager's node controller. It detects nodes without heartbeats, and sets the taints of all nodes. */
 import type { Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
@@ -13,8 +10,8 @@ import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const POLL_MS = 5_000;
 /**
- * A node is silent after ten checks (50 s) without a heartbeat. The controller counts checks instead of time, so that a
- * jump of the clock makes no node silent.
+ * A node is silent after ten checks (50 s) without a heartbeat. The controller counts checks, because tests can move
+ * the clock.
  */
 const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
@@ -44,10 +41,7 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
     return { requeueAfterMs: nextCheck - clock.now().getTime() };
   };
 
-  /**
-   * Counts the successive checks without a heartbeat, at most one check in `POLL_MS`. Additional reconciles between two
-   * checks are not counted.
-   */
+  /** Counts successive checks without a heartbeat. Counts at most one check in `POLL_MS`. */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
     const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;
@@ -81,8 +75,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // The patch replaces the list of taints. It tests the resourceVersion, because it must not remove taints that
-    // another writer has added.
+    // The patch replaces the list of taints. The test of the resourceVersion prevents the loss of taints that another
+    // client has added.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

@@ -1,6 +1,6 @@
 /**
- * Scores the nodes that a pod fits. Each scoring plugin is in kube-scheduler's default profile, and has the weight from
- * this profile. ImageLocality is left out, because the sandbox's nodes have no images.
+ * Scores the nodes that a pod fits. The plugins and their weights are from kube-scheduler's default profile.
+ * ImageLocality is missing, because the sandbox's nodes have no images.
  */
 import { matchesTerm, tolerates, type Taint } from "./node-fit.ts";
 import { attractionOf } from "./pod-affinity.ts";
@@ -9,7 +9,7 @@ import { parseQuantity } from "./quantity.ts";
 import type { Node, Pod } from "./resources.ts";
 import { crowdingOf, type Placed } from "./topology-spread.ts";
 
-/** Whether NodeResourcesFit prefers the emptiest node or the fullest node. */
+/** Whether NodeResourcesFit prefers the emptiest or the fullest node. */
 export type Scoring = "LeastAllocated" | "MostAllocated";
 
 export interface Candidate {
@@ -24,7 +24,7 @@ interface Scored {
   readonly scoring: Scoring;
   /**
    * Returns a random number between 0 and 1, which chooses among candidates with equal scores. If absent, the candidate
-   * with the fewest pods wins. Among candidates with equally many pods, the first by name wins.
+   * with the fewest pods is chosen, and then the first by name.
    */
   readonly lots?: Lots | undefined;
 }
@@ -32,8 +32,7 @@ interface Scored {
 export type Lots = () => number;
 
 /**
- * Returns a random number generator that repeats its numbers for the same seed. The constants are from Numerical
- * Recipes.
+ * Returns a random number generator. The same seed gives the same numbers. The constants are from Numerical Recipes.
  */
 export function seededLots(seed: number): Lots {
   let state = seed >>> 0;
@@ -69,10 +68,7 @@ const PLUGINS: Readonly<Record<string, Plugin>> = {
   },
 };
 
-/**
- * Returns the candidate with the best score. Among candidates with equal scores, `lots` decides in place of
- * kube-scheduler's random choice.
- */
+/** Returns the candidate with the best score. If several candidates have the best score, `lots` chooses one. */
 export function bestOf(scored: Scored): Candidate | undefined {
   const totals = scored.candidates.map(() => 0);
   for (const { weight, score } of Object.values(PLUGINS)) {
@@ -98,14 +94,14 @@ function fewestSoftTaints({ pod, candidates }: Scored): readonly number[] {
 }
 
 function softTaintsOf({ spec }: Pod, node: Node): number {
-  // A PreferNoSchedule taint is matched only by a toleration with the effect PreferNoSchedule or without an effect.
+  // Only a toleration without an effect, or with the effect PreferNoSchedule, matches a PreferNoSchedule taint.
   const tolerations = (spec?.tolerations ?? []).filter(({ effect }) => !effect || effect === "PreferNoSchedule");
   const isSoft = (taint: Taint) =>
     taint.effect === "PreferNoSchedule" && !tolerations.some((one) => tolerates(one, taint));
   return (node.spec?.taints ?? []).filter(isSoft).length;
 }
 
-/** Returns the sum of the weights of the pod's preferred node affinity terms that this node matches. */
+/** Returns the sum of the weights of the preferred node affinity terms that the node matches. */
 function preferenceFor(pod: Pod, { node }: Candidate): number {
   const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
   const matching = terms.filter(({ preference }) =>
@@ -137,10 +133,10 @@ function mostAttractive({ pod, candidates, placed }: Scored): readonly number[] 
 
 const RESOURCES: readonly Measured[] = ["cpu", "memory"];
 
-/** The requests that are assumed for a container without requests: 100m of CPU and 200 MiB of memory. */
+/** The scheduler assumes these requests for a container without requests: 100m of CPU and 200 MiB of memory. */
 const UNREQUESTED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** Returns the amount in kube-scheduler's units: millicores of CPU, and bytes. */
+/** Converts an amount to kube-scheduler's units: millicores of CPU, and bytes. */
 function inUnits(resource: Measured, amount: number): number {
   return Math.round(resource === "cpu" ? amount * 1000 : amount);
 }
@@ -161,7 +157,7 @@ interface Share {
   readonly all: number;
 }
 
-/** Returns how much of the node's CPU and memory is requested, including the requests of the pod. */
+/** Returns the requested fraction of the node's CPU and memory, including the pod's requests. */
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
@@ -180,8 +176,8 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * Scores how much the pod evens out the node's use of CPU and memory. A pod without requests scores 0 on every node,
- * because such pods would otherwise fill one node after another. Upstream: `balancedResourceScorer` of 1.36.
+ * Scores how evenly CPU and memory are used with the pod. A pod without requests scores 0 on every node. Upstream:
+ * `balancedResourceScorer` of 1.36.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

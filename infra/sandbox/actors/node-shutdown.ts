@@ -1,5 +1,5 @@
 /**
- * The kubelets' shutdown managers. When a machine shuts down gracefully, its kubelet ends all pods in the same second.
+ * The kubelets' shutdown managers. In a graceful shutdown, the kubelet ends all pods of its node in the same second.
  */
 import { actorOf, type Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";
@@ -10,7 +10,7 @@ import { createKubeletRecorder, tellKilling } from "./kubelet-events.ts";
 import { asNode, type KubeletOptions } from "./kubelet.ts";
 import { nodes, pods, type Node, type Pod } from "./resources.ts";
 
-/** The kubelet's `shutdownGracePeriod`, in seconds. A part of this time is for critical pods. */
+/** The kubelet's `shutdownGracePeriod`, in seconds. */
 const GRACE_SECONDS = 30;
 const NOT_READY = {
   type: "Ready",

@@ -1,4 +1,4 @@
-/** The kubelets' measurements: a node's free memory, disk space and process IDs, and the memory that each pod uses. */
+/** The kubelets' measurements of free memory, disk space and process IDs, and of the memory of each pod. */
 import { parseQuantity } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import { keyOf, type Key, type Node, type Pod } from "./resources.ts";
@@ -14,7 +14,7 @@ export interface Observation {
 export interface NodeStats {
   /** Sets how much memory the pod's processes use. The default is half of the pod's request. */
   useMemory(pod: Key, quantity: string): void;
-  /** Sets how much of a resource is free on the node. Without a quantity, the pods' use determines the free amount. */
+  /** Sets how much of a resource is free on the node. Without a quantity, the amount is calculated from the pods. */
   setAvailable(node: string, signal: Signal, quantity?: string): void;
   memoryOf(pod: Pod): number;
   observe(node: Node, running: readonly Pod[]): Readonly<Record<Signal, Observation>>;

@@ -1,4 +1,4 @@
-/** Determines the taints of a node from the node's state. */
+/** Determines the taints of a node from its conditions and its spec. */
 import { findCondition } from "./conditions.ts";
 import type { Taint } from "./node-fit.ts";
 import type { Node } from "./resources.ts";
@@ -18,7 +18,7 @@ const TABLE: readonly { readonly type: string; readonly status: string; readonly
 ];
 const UNSCHEDULABLE = `${PREFIX}unschedulable`;
 
-/** Returns the taints that the node should have. Returns undefined if the node has them already. */
+/** Returns the taints that the node should have. Returns undefined if the node already has these taints. */
 export function taintsFor(node: Node, now: string): Taint[] | undefined {
   const wanted = TABLE.filter(({ type, status }) => findCondition(node.status?.conditions, type)?.status === status)
     .flatMap(({ key, effects }) => effects.map((effect): Taint => ({ key: PREFIX + key, effect })))

@@ -1,8 +1,7 @@
 /**
- * Karpenter's node termination, which drains a node that is terminated at a given time. retry-after.ts repeats refused
- * requests. Upstream: karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
- * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. Karpenter after 1.14.1 differs: its
- * eviction queue also deletes pods, each independently of the others.
+ * Karpenter's node termination. It drains a node that is terminated at a given time. Upstream: karpenter 1.14
+ * `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and `terminator/terminator.go`
+ * (`DeleteExpiringPods`), `terminator/eviction.go`. After Karpenter 1.14.1, the eviction queue also deletes pods.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";
@@ -20,7 +19,7 @@ const TAINT = { key: "karpenter.sh/disrupted", effect: "NoSchedule" };
 const POLL_MS = 1_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 10_000;
-/** The minimum grace period. With a grace period of 0, the API server would remove the pod while it still runs. */
+/** The minimum grace period, in seconds. With 0, the API server would remove a pod whose containers still run. */
 const LEAST_GRACE_SECONDS = 1;
 
 /** Drains a node until the returned actor is stopped. */
@@ -38,15 +37,15 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
   };
 
   const isForced = ({ spec, metadata }: Pod): boolean => {
-    // A terminating pod is deleted again only if it would outlast the node. The second deletion can only shorten the
-    // grace period.
+    // A terminating pod is deleted again only if it would outlast the node. The second deletion shortens the grace
+    // period.
     if (metadata.deletionTimestamp !== undefined) return Date.parse(metadata.deletionTimestamp) > endsAt.getTime();
     return leftMs() < (spec?.terminationGracePeriodSeconds ?? 0) * 1000;
   };
 
   /**
-   * Deletes a pod with the time until the node's termination as its grace period. A repeated request therefore does not
-   * end the pod earlier.
+   * Deletes a pod. The grace period is the time until the node's termination. A repeated request therefore does not end
+   * the pod earlier.
    */
   const remove = async ({ metadata }: Pod): Promise<void> => {
     const gracePeriodSeconds = Math.max(Math.floor(leftMs() / 1000), LEAST_GRACE_SECONDS);
@@ -79,7 +78,7 @@ export function terminateNode({ clock, onError, node, endsAt, ...options }: Node
     }
   };
 
-  /** Deletes and evicts the pods that are due. After a failed deletion, the remaining pods wait for the next round. */
+  /** Deletes and evicts the pods that are due. If a deletion fails, the remaining pods wait for the next round. */
   const drain = async (): Promise<void> => {
     await taint();
     const { items } = await client.list(pods, undefined, { fieldSelector: `spec.nodeName=${node}` });

@@ -1,4 +1,4 @@
-/** Simulates faults of kubelets: a machine is off, a machine shuts down gracefully, or a pod's liveness probe fails. */
+/** Simulates faults of nodes: a power failure, a graceful shutdown, or a failed liveness probe. */
 export interface Outages {
   isDown(node: string): boolean;
   stop(node: string): void;
@@ -8,7 +8,7 @@ export interface Outages {
   shutDown(node: string): void;
   isShuttingDown(node: string): boolean;
   onShutDown(listener: (node: string) => void): void;
-  /** Makes the liveness probe of a pod fail (`namespace/name`), so that its kubelet stops the containers. */
+  /** Makes the liveness probe of a pod (`namespace/name`) fail. The kubelet then stops the containers. */
   failLivenessProbe(podKey: string): void;
   onProbeFailure(listener: (podKey: string) => void): void;
 }

@@ -13,16 +13,13 @@ export interface OwnerGraph extends Actor {
   find(uid: string): Item | undefined;
   dependentsOf(uid: string): readonly Item[];
   resourceOf(apiVersion: string, kind: string): DiscoveredResource | undefined;
-  /** Calls the listener for every object that is added, changed or deleted. */
   onChange(listener: (object: KubeObject) => void): void;
   readonly synced: Promise<void>;
 }
 
-/** The pause between two searches for new kinds, for example from a new CRD. */
+/** The pause between two searches for new kinds. */
 const REDISCOVER_MS = 30_000;
-/**
- * Kinds that own nothing, have no owner and have too many objects to watch. kube-controller-manager ignores them, too.
- */
+/** Kinds that have no owners and too many objects to watch. kube-controller-manager ignores them, too. */
 const IGNORED = ["events"];
 
 export function startOwnerGraph(options: ActorOptions): OwnerGraph {
@@ -91,7 +88,7 @@ function isCollectable({ verbs, plural }: DiscoveredResource): boolean {
   return ["list", "watch", "delete"].every((verb) => verbs.includes(verb)) && !IGNORED.includes(plural);
 }
 
-/** Returns whether a reference names this kind, in any version of the same group. */
+/** Returns whether the reference is to this kind, in any version of the same group. */
 function matches(resource: DiscoveredResource, apiVersion: string, kind: string): boolean {
   return resource.kind === kind && groupOf(resource.apiVersion) === groupOf(apiVersion);
 }

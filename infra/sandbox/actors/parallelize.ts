@@ -1,12 +1,13 @@
 /**
- * Runs work in parallel as kube-scheduler does: 16 workers, each of which takes one chunk of neighbouring items at a
- * time. For example, 39 items form 13 chunks of three, so 13 items run at first. Upstream: kubernetes 1.36
+ * Runs work in parallel as kube-scheduler does, with 16 workers. Each worker runs one chunk of items at a time. For
+ * example, 39 items form 13 chunks of three. Upstream: kubernetes 1.36
  * `pkg/scheduler/framework/parallelize/parallelism.go`, client-go `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;
 
 /**
- * Runs the work for each item. After the signal aborts, starts no more work. Resolves when all started work is done.
+ * Runs the work for each item. After the signal is aborted, starts no more work. Resolves when all started work is
+ * done.
  */
 export async function inChunks<T>(
   items: readonly T[],

@@ -1,7 +1,4 @@
-/**
- * Affinity and anti-affinity between pods, in a node or a larger topology domain. Required terms forbid nodes,
- * preferred terms score nodes.
- */
+/** Affinity and anti-affinity between pods. Required terms forbid nodes, and preferred terms score nodes. */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
 import type { Placed } from "./topology-spread.ts";
@@ -15,8 +12,8 @@ interface Resident {
 }
 
 /**
- * Returns whether the owner's term selects the other pod. The namespaces' labels are not known here, so every
- * namespaceSelector selects all namespaces.
+ * Returns whether the owner's term selects the other pod. Every namespaceSelector selects all namespaces, because the
+ * labels of namespaces are unknown.
  */
 function concerns(term: Term, owner: Pod, other: Pod): boolean {
   const { namespace = "" } = other.metadata;
@@ -36,10 +33,7 @@ function inSameDomain({ topologyKey }: Term, a: Labels, b: Labels): boolean {
 const repelledBy = ({ spec }: Pod): readonly Term[] =>
   spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 
-/**
- * Returns why the pod's or another pod's affinity forbids the node, in kube-scheduler's words. Returns undefined if
- * nothing forbids the node.
- */
+/** Returns why affinity forbids the node, in kube-scheduler's words. Returns undefined if affinity allows the node. */
 export function whatIsNear(pod: Pod, { metadata }: Node, placed: readonly Placed[]): string | undefined {
   const labels = metadata.labels ?? {};
   const residents = placed.map((one) => ({ pod: one.pod, labels: one.node.metadata.labels ?? {} }));
@@ -62,8 +56,8 @@ interface Place {
 }
 
 /**
- * Returns whether the node meets the required affinity terms. If the terms match no other pod, a pod that matches its
- * own terms may run on any node with the topology labels.
+ * Returns whether the node meets the required affinity terms. A pod may match its own terms. If no other pod matches
+ * them, any node with the topology labels is allowed.
  */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
@@ -76,9 +70,8 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node. Sums the pod's preferred terms, and the terms with which pods in the node's
- * topology domain select the pod. A required term of a pod in the domain has weight 1, kube-scheduler's default
- * `hardPodAffinityWeight`.
+ * Returns the affinity score of a node. Adds the pod's preferred terms, and the terms of other pods that select the
+ * pod. A required term has weight 1, kube-scheduler's default `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

@@ -1,7 +1,4 @@
-/**
- * kube-controller-manager's pod garbage collector. It deletes terminating pods of nodes that are out of service,
- * because no kubelet can end these pods.
- */
+/** kube-controller-manager's pod garbage collector. It deletes terminating pods of nodes that are out of service. */
 import type { Actor } from "./actor.ts";
 import { isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
@@ -23,7 +20,7 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
     return { requeueAfterMs: EVERY_MS };
   };
 
-  /** Sets the final status of a pod whose kubelet cannot report the status. */
+  /** Sets the final status of a pod whose kubelet is gone. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
     if (!isFinished(pod)) {

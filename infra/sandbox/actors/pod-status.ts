@@ -79,7 +79,6 @@ function conditionsOf(pod: Pod, wanted: Record<string, boolean>, now: string, re
   );
 }
 
-/** Returns an address that depends only on the given identity. */
 export function podAddress(identity: string): string {
   const [a = 0, b = 0, c = 0] = createHash("sha256").update(identity).digest();
   return `10.${a}.${b}.${(c % 254) + 1}`;

@@ -1,4 +1,4 @@
-/** Chooses the victims of a preemption on each node, and the node with the cheapest victims. */
+/** Chooses the pods that a preemption deletes, and the node with the cheapest victims. */
 import { matchesSelector } from "../labels.ts";
 import { whyNot } from "./node-fit.ts";
 import type { Node, Pod, PodDisruptionBudget } from "./resources.ts";
@@ -6,15 +6,15 @@ import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
-  /** The victims, in descending order of importance. */
+  /** The pods to delete, in descending order of importance. */
   readonly victims: readonly Pod[];
-  /** The number of victims whose preemption violates a budget. */
+  /** The number of victims whose deletion violates a PodDisruptionBudget. */
   readonly violations: number;
 }
 
 export interface Situation {
   readonly node: Node;
-  /** Pods on the node, and pods of the same or a higher priority that are nominated to the node. */
+  /** Pods on the node. Also includes pods of at least the same priority that are nominated to the node. */
   readonly neighbours: readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -23,20 +23,20 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Returns whether preemption may help: the pod would fit the node without the node's other pods. */
+/** Returns whether preemption may help. The pod must fit the empty node. */
 export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }
 
-/** Finds victims. Returns undefined if the pod would not fit even if all pods of lower priority were deleted. */
+/** Finds victims. Returns undefined if the pod would not fit after the deletion of all pods with lower priority. */
 export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation): Candidate | undefined {
   const lower = neighbours.filter((other) => priorityOf(other) < priorityOf(pod)).toSorted(byImportance);
   const staying = neighbours.filter((other) => !lower.includes(other));
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Keeps each pod that still fits beside the preempting pod. Tries pods whose preemption violates a budget first.
-  // Within both groups, tries more important pods first.
+  // Pods that fit beside the preempting pod are not deleted. Pods whose deletion violates a PodDisruptionBudget are
+  // tried first. In both groups, more important pods are tried first.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -48,20 +48,20 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
 
 export interface Group {
   readonly pods: readonly Pod[];
-  /** Returns the nodes on which preemption can make room for a pod of the group. */
+  /** Returns the nodes on which preemption can help a pod of the group. */
   readonly nodesFor: (pod: Pod) => readonly Node[];
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
 
 export interface GroupCandidate {
-  /** The victims on all nodes, in descending order of importance. */
+  /** The pods to delete on all nodes, in descending order of importance. */
   readonly victims: readonly Pod[];
-  /** The chosen node of each pod in the group, by the pod's UID. */
+  /** The chosen nodes, as a map from pod UID to node name. */
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** Finds victims on all nodes, so that every pod of a group fits. Returns undefined if no victims make enough room. */
+/** Finds victims on all nodes, so that every pod of a group fits. Returns undefined if this is impossible. */
 export function findGroupVictims({ pods, nodesFor, neighboursOn, budgets }: Group): GroupCandidate | undefined {
   const victims = new Set<Pod>();
   const nodes = new Map<string, string>();
@@ -90,8 +90,8 @@ function startOf({ status, metadata }: Pod): number {
 }
 
 /**
- * Returns the pods whose preemption violates a budget. Each pod uses one allowed disruption of every budget that
- * selects the pod. If a budget has no allowed disruption left, the preemption of the next pod violates the budget.
+ * Returns the pods whose deletion violates a PodDisruptionBudget. Each pod uses one allowed disruption of every budget
+ * that selects the pod. After the last allowed disruption, each deletion violates the budget.
  */
 function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudget[]): ReadonlySet<Pod> {
   const left = new Map(budgets.map((budget) => [budget, budget.status?.disruptionsAllowed ?? 0]));
@@ -110,20 +110,19 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // In a preemption, unlike in an eviction, no budget selects a pod without labels.
+  // Preemption ignores the PodDisruptionBudgets of a pod without labels.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);
 }
 
 /**
- * The criteria for the cheapest node, in order. If several nodes have the same smallest value, the next criterion is
- * used.
+ * The criteria for the cheapest node, in order. A criterion is used if several nodes are equal in all earlier criteria.
  */
 const COSTS: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => Math.max(...victims.map(priorityOf)),
-  // The sum adds 2^31 for each victim, so that a victim of negative priority still costs more than no victim.
+  // The sum includes 2^31 for each victim. A victim with a negative priority therefore costs more than no victim.
   ({ victims }) => victims.reduce((sum, victim) => sum + priorityOf(victim) + 2 ** 31, 0),
   ({ victims }) => victims.length,
   ({ victims }) => -earliestStart(victims),

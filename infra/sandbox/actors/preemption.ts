@@ -1,8 +1,7 @@
 /**
- * kube-scheduler's preemption. It deletes pods of lower priority in the background, to make room for a pod, while the
- * scheduler continues with other pods. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go`
- * (`prepareCandidateAsync`). Upstream for a group of pods: `podgrouppreemption.go`, and `actuatePodGroupPreemption` of
- * 1.37, which deletes victims on many nodes in the same way.
+ * kube-scheduler's preemption. It deletes pods of lower priority, so that a pod fits. The deletions run in the
+ * background. Upstream: kubernetes 1.36 `pkg/scheduler/framework/preemption/executor.go` (`prepareCandidateAsync`).
+ * Upstream for a group of pods: `podgrouppreemption.go`, and `actuatePodGroupPreemption` of 1.37.
  */
 import type { ActorOptions } from "./actor.ts";
 import { isTrue, findCondition } from "./conditions.ts";
@@ -22,25 +21,23 @@ export interface PreemptionOptions extends ActorOptions {
   readonly recorder: EventRecorder;
   readonly nodes: () => Iterable<Node>;
   readonly storage: () => Storage;
-  /** Returns the pods that take room from `pod` on a node. */
+  /** Returns the pods whose requests reduce the free capacity for `pod` on a node. */
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly nominatedTo: (node: string) => readonly Pod[];
   /** Returns all waiting pods of the pod's group. Returns undefined if the pod has no group. */
   readonly groupOf: (pod: Pod) => readonly Pod[] | undefined;
-  /** Schedules the pod again, at once. */
+  /** Schedules the pod immediately. */
   readonly activate: (pod: Pod) => void;
 }
 
 export type Attempt =
   | { readonly outcome: "Nominated"; readonly node: string }
-  /** The pod may not preempt, or its earlier victims are still terminating. No pod is deleted. */
+  /** The pod may not preempt, or earlier victims are still terminating. No pod is deleted. */
   | { readonly outcome: "NotEligible"; readonly message: string }
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /**
-   * Returns whether victims of the pod are being deleted. The scheduler tries the pod again after the last deletion.
-   */
+  /** Returns whether victims of the pod are being deleted. The scheduler tries the pod after the last deletion. */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
   forget(pod: Pod): void;
@@ -49,12 +46,12 @@ export interface Preemption {
 }
 
 /**
- * The rate limit of kube-scheduler's client. The scheduler retries a refused preemption at once, and only this limit
- * delays the retry. The sandbox does not limit bindings, so that thousands of pods start quickly.
+ * The rate limit of kube-scheduler's client. A refused preemption is retried at once, and only this limit delays the
+ * retry. The sandbox does not limit bindings.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
-/** The node name that upstream uses in the preemption of a group. */
+/** Upstream uses this node name in the preemption of a group. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {
@@ -62,7 +59,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
-  /** UIDs of pods that preemption has deleted. The watch may still show them as not deleted. */
+  /** UIDs of pods that preemption has deleted. The watch may not have reported the deletions yet. */
   const deleted = new Set<string>();
   const stopped = new AbortController();
 
@@ -90,10 +87,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node: best.node };
   };
 
-  /**
-   * Preempts for all pods of the group at once. A group of one pod may not preempt. The scheduler later binds the pods
-   * one by one.
-   */
+  /** Preempts for all pods of the group at once. A group of one pod may not preempt. */
   const attemptOf = (group: readonly Pod[], { metadata }: Pod): Attempt => {
     if (group.length < 2) return notEligible("as a group of one pod");
     const storage = options.storage();
@@ -126,7 +120,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
 
   /**
    * Deletes all victims except the last in parallel, and then deletes the last victim. The first error cancels the
-   * remaining deletions. The scheduler then tries the pod again at once.
+   * remaining deletions. The scheduler then tries the pod again.
    */
   const preempt = async (
     preemptors: readonly Pod[],

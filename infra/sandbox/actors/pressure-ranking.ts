@@ -1,4 +1,4 @@
-/** Ranks the pods that a kubelet evicts under pressure, and renders the message of an eviction. */
+/** Orders the pods that a kubelet evicts under pressure, and formats the message of an eviction. */
 import type { Observation, Signal } from "./node-stats.ts";
 import { priorityOf } from "./preemption-victims.ts";
 import { limitOf, type Threshold } from "./pressure-thresholds.ts";
@@ -6,7 +6,7 @@ import { inKi } from "./quantity.ts";
 import { requestOf } from "./resource-fit.ts";
 import type { Pod } from "./resources.ts";
 
-/** A pod of this or a higher priority is critical, and is never evicted. */
+/** The kubelet never evicts a pod of at least this priority. */
 const SYSTEM_CRITICAL = 2_000_000_000;
 
 export const RESOURCE = {
@@ -18,9 +18,9 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * Ranks pods in the order of their eviction. Under memory pressure, pods above their request come first, then pods of
- * lower priority, then pods with the largest excess over their request. Under disk pressure, pods without a disk
- * request come first, then pods of lower priority. If process IDs are scarce, pods of lower priority come first.
+ * Returns the pods in the order of their eviction. Under memory pressure, pods above their request come first, then
+ * lower priorities, then larger excesses over the request. Under disk pressure, pods without a disk request come first,
+ * then lower priorities. If process IDs are scarce, lower priorities come first.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => {
@@ -42,7 +42,7 @@ function isCritical(pod: Pod): boolean {
   return priorityOf(pod) >= SYSTEM_CRITICAL || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }
 
-/** Renders the message of an eviction: `The node was low on resource: memory. Threshold quantity: …`. */
+/** Formats the message of an eviction: `The node was low on resource: memory. Threshold quantity: …`. */
 export function messageFor(pod: Pod, threshold: Threshold, observation: Observation, memoryOf: Usage): string {
   const { signal } = threshold;
   const resource = RESOURCE[signal];

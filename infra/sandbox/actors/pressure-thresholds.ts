@@ -1,12 +1,11 @@
 /**
- * The kubelet's eviction thresholds. The thresholds determine when a node is under pressure, and when the kubelet
- * evicts a pod.
+ * The kubelet's eviction thresholds. They determine when a node is under pressure, and when the kubelet evicts a pod.
  */
 import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
 
 /**
- * The fields of a KubeletConfiguration that configure evictions: quantities, percentages of the capacity, and Go
+ * The fields of a KubeletConfiguration for evictions. Values are quantities, percentages of the capacity, and Go
  * durations.
  */
 export interface EvictionConfiguration {
@@ -15,9 +14,9 @@ export interface EvictionConfiguration {
   readonly evictionSoftGracePeriod?: Partial<Record<Signal, string>>;
   /** The maximum grace period of a soft eviction, in seconds. With 0, the kubelet kills the pod at once. */
   readonly evictionMaxPodGracePeriod?: number;
-  /** How long the node keeps a pressure condition after the pressure has ended. */
+  /** The time until a pressure condition becomes False after the pressure has ended. */
   readonly evictionPressureTransitionPeriod?: string;
-  /** The maximum time until the node reports a pressure condition. The kubelet may evict pods before that time. */
+  /** The maximum time until the node reports a pressure condition. The kubelet may evict pods earlier. */
   readonly nodeStatusUpdateFrequency?: string;
 }
 
@@ -43,7 +42,7 @@ export interface Threshold {
   readonly isHard: boolean;
 }
 
-/** Lists the thresholds. Hard thresholds come first. */
+/** Returns the thresholds. Hard thresholds come first. */
 export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
   const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>

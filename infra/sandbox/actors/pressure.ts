@@ -1,6 +1,4 @@
-/**
- * The kubelets' eviction managers. Each manager measures the resources of its node, reports pressure, and evicts pods.
- */
+/** The kubelets' eviction managers. Each manager measures its node's resources, reports pressure, and evicts pods. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { timestamp } from "./clock.ts";
 import { findCondition, isTrue, withCondition, type Condition } from "./conditions.ts";
@@ -26,13 +24,13 @@ export interface EvictionManagerOptions extends ActorOptions {
 }
 
 const MONITOR_MS = 10_000;
-/** The grace period of a hard eviction, in seconds. The kubelet ignores the pod's own grace period. */
+/** The grace period of a hard eviction, in seconds. It replaces the pod's own grace period. */
 const HARD_GRACE_SECONDS = 1;
 
 interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
   readonly lastMet: Map<string, number>;
-  /** When the kubelet next reports its node's status. Undefined if the status has not changed. */
+  /** When the kubelet reports the node's status. Undefined if the status has not changed. */
   reportsAt?: number | undefined;
   /** The UID of the pod that is being evicted. A kubelet evicts one pod at a time. */
   evicting?: string;
@@ -91,8 +89,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   };
 
   /**
-   * Returns the milliseconds until the kubelet may evict a pod. After an eviction under disk pressure, the kubelet
-   * first measures the disk again.
+   * Returns the milliseconds until the kubelet may evict a pod. After an eviction, the kubelet first measures the disk
+   * again.
    */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
@@ -102,8 +100,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
   /**
-   * Reports a pressure condition when a threshold is met, even during a soft grace period. Returns the milliseconds
-   * until the next status report.
+   * Reports a pressure condition as soon as a threshold is met. Returns the milliseconds until the next status report.
    */
   const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();
@@ -129,7 +126,7 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     return 0;
   };
 
-  /** Ends the pod's containers without an eviction request, and then reports the pod's status to the API server. */
+  /** Ends the pod's containers, and then reports the pod's status to the API server. */
   const evict = async (node: Node, { due, running, of }: Shortage): Promise<void> => {
     const { name } = node.metadata;
     const recorder = createKubeletRecorder(asNode(client, name), clock, name);

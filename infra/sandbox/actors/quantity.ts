@@ -1,5 +1,5 @@
 /** Kubernetes' quantities (`100m`, `1.5Gi`, `1e3`) as numbers. */
-/** The suffixes of quantities. Each suffix is 1000 (or 1024) times the suffix before it. */
+/** The suffixes of quantities, in ascending order. Each suffix is 1000 (or 1024) times larger than the previous one. */
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
@@ -15,7 +15,7 @@ export function parseQuantity(quantity: string | number): number {
   return value * factorOf(suffix);
 }
 
-/** Renders an amount of memory as the kubelet prints it. */
+/** Formats an amount of memory as the kubelet does. */
 export function inKi(bytes: number): string {
   return `${Math.round(bytes / 1024)}Ki`;
 }

@@ -1,4 +1,4 @@
-/** A client's rate limit, as in client-go: requests per second, and a burst. */
+/** A client's rate limit, as in client-go. It limits the requests per second, and the size of a burst. */
 import type { Clock } from "./clock.ts";
 
 export interface RateLimiter {
@@ -12,7 +12,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** The time in milliseconds at which the next request would be due if no bursts were allowed. */
+  /** The time in milliseconds at which the next request would be due without bursts. */
   let evenly = 0;
   return {
     async take() {

@@ -1,6 +1,6 @@
 /**
- * ClusterRoles and bindings in a short form, for components that are not part of Kubernetes.
- * apiserver/bootstrap-roles.yaml has the roles of Kubernetes' own components.
+ * Creates ClusterRoles and bindings for components that are not part of Kubernetes. apiserver/bootstrap-roles.yaml has
+ * the roles of Kubernetes' own components.
  */
 const GROUP = "rbac.authorization.k8s.io";
 const API_VERSION = `${GROUP}/v1`;
@@ -23,7 +23,7 @@ export interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Creates a ClusterRole and a binding. Both have the given name. */
+/** Creates a ClusterRole and a binding with the same name. */
 export function grant(name: string, subject: Subject, rules: readonly Rule[]): readonly Manifest[] {
   const bound = subject.kind === "ServiceAccount" ? subject : { ...subject, apiGroup: GROUP };
   const roleRef = { apiGroup: GROUP, kind: "ClusterRole", name };

@@ -1,4 +1,4 @@
-/** The ReplicaSet controller. It creates or deletes pods until each ReplicaSet has its number of replicas. */
+/** The ReplicaSet controller. It creates or deletes pods until each ReplicaSet has the right number of pods. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { findCondition, isTrue } from "./conditions.ts";
 import { startController, type Result } from "./controller.ts";
@@ -24,7 +24,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   const reconcile = async (key: string): Promise<Result> => {
     const set = await client.get(replicaSets, parseKey(key));
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
-    // Reads from the API server, because the cache may lack the newest pods.
+    // The cache may lack the newest pods.
     const { items } = await client.list(pods, set.metadata.namespace);
     const alive = items.filter((pod) => ownerOf(pod) === key && isAlive(pod));
     const { replicas: wanted = 1 } = set.spec ?? {};
@@ -40,7 +40,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   };
 
   /**
-   * Creates missing pods. If an admission plugin refuses a pod, for example because of a quota, returns the condition
+   * Creates missing pods. If the API server refuses a pod, for example because of a quota, returns the condition
    * `ReplicaFailure`.
    */
   const createMissing = async (set: ReplicaSet, count: number) => {
@@ -59,7 +59,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   return actorOf([controller], [sets, all]);
 }
 
-/** Returns why pods are missing: the message of the condition `ReplicaFailure`. */
+/** Returns the message of the condition `ReplicaFailure`. It explains why pods are missing. */
 export function failureIn(status: ReplicaSet["status"] | Deployment["status"]): string | undefined {
   return findCondition(status?.conditions, "ReplicaFailure")?.message;
 }

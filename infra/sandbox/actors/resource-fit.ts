@@ -1,4 +1,4 @@
-/** Whether a node has the resources that a pod requests: cpu, memory, hugepages, devices, and the number of pods. */
+/** Determines whether a node has the resources that a pod requests. */
 import { parseQuantity } from "./quantity.ts";
 import type { Node, Pod } from "./resources.ts";
 
@@ -7,12 +7,12 @@ export type Measured = (typeof MEASURED)[number];
 
 const DEFAULT_POD_LIMIT = 110;
 
-/** Caches the sum of each pod's requests. The cache is never stale, because a changed pod is a new object. */
+/** Caches the sum of each pod's requests. A changed pod is a new object, so the cache is never stale. */
 const sums = new WeakMap<Pod, Readonly<Record<Measured, number>>>();
 
 /**
  * Returns the largest amount of a resource that the pod requests at one time. Init containers run one after another.
- * Sidecars run together with all later containers.
+ * Sidecars continue to run with all later containers.
  */
 export function requestOf(pod: Pod, resource: Measured): number {
   let known = sums.get(pod);
@@ -26,7 +26,7 @@ export function requestOf(pod: Pod, resource: Measured): number {
 function sumOf({ spec }: Pod, resource: string): number {
   const of = ({ resources }: { resources?: { requests?: Record<string, string> } }) =>
     parseQuantity(resources?.requests?.[resource] ?? 0);
-  // A sidecar runs at the same time as the containers and all later init containers.
+  // A sidecar runs together with the containers and all later init containers.
   let [sidecars, most] = [0, 0];
   for (const container of spec?.initContainers ?? []) {
     if (container.restartPolicy === "Always") sidecars += of(container);
@@ -36,7 +36,7 @@ function sumOf({ spec }: Pod, resource: string): number {
   return Math.max(together, most) + parseQuantity(spec?.overhead?.[resource] ?? 0);
 }
 
-/** Returns which resources are too scarce, in kube-scheduler's words. Returns undefined if the pod fits. */
+/** Returns the scarce resources, in kube-scheduler's words. Returns undefined if the pod fits. */
 export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod[]): string | undefined {
   const { allocatable = {} } = status ?? {};
   if (neighbours.length >= Number(allocatable["pods"] ?? DEFAULT_POD_LIMIT)) return "Too many pods";
@@ -51,7 +51,7 @@ export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod
   return short && `Insufficient ${short}`;
 }
 
-/** Rounds to thousandths, because sums of binary fractions are inexact. For example, 9m and 1m of CPU must be 10m. */
+/** Rounds to thousandths, because sums of binary fractions are inexact. */
 function inThousandths(amount: number): number {
   return Math.round(amount * 1000);
 }
