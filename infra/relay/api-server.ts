@@ -6,7 +6,7 @@ import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ApiServer {
   readonly endpoint: Endpoint;
-  /** Reads one page of a list. Pages are read one after another, to limit the memory that they use together. */
+  /** Reads one page of a list. Only one page is read at a time, to limit the used memory. */
   readPage(signal: AbortSignal): Send;
 }
 

@@ -11,7 +11,6 @@ export const Port = z.pipe(
 
 const Environment = z.pipe(
   z.object({
-    /** The Worker's URL. */
     LIFEBOAT_URL: z.string(MESSAGES.url).check(z.refine(isBaseUrl, MESSAGES.httpsUrl)),
     /** This cluster's name in the Worker's `CLUSTERS`. */
     LIFEBOAT_CLUSTER: z.string(MESSAGES.cluster).check(z.minLength(1, MESSAGES.cluster)),

@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** The maximum number of connections. It is enough for reviews, idle connections of API servers, and strangers. */
+/** The maximum number of connections: for reviews, idle connections of API servers, and strangers. */
 const MOST_CONNECTIONS = 1024;
 /** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;
@@ -33,17 +33,14 @@ export const ARRIVAL = {
 interface Stranger {
   readonly socket: Socket;
   request?: IncomingMessage;
-  /** The number of bytes received before the last check. */
+  /** The number of bytes that the server had received at the last check. */
   bytes?: number;
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 export interface Connections {
-  /**
-   * Marks the connection as trusted, because its caller has shown a valid token. The server does not close it for its
-   * age.
-   */
+  /** The caller of this connection has shown a valid token and is no longer a stranger. */
   trust(socket: Socket): void;
 }
 
@@ -82,7 +79,6 @@ export function limitConnections(server: Server | TlsServer, answer: Answer): Co
   return { trust: (socket) => void strangers.delete(nameOf(socket)) };
 }
 
-/** Closes at most `count` connections, the oldest first. */
 function end(strangers: Map<string, Stranger>, count: number, mayGo: (stranger: Stranger) => boolean): void {
   let left = count;
   for (const [name, stranger] of strangers) {

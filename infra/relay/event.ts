@@ -42,7 +42,7 @@ export function noticeOf<Facts>(
   return notice && { object, gone, notice };
 }
 
-/** Creates an event. Its id depends only on the object's state. Both replicas therefore create the same event. */
+/** Creates an event. The id depends only on the object's state, so both replicas create the same event. */
 export function eventOf({ object: { uid, resourceVersion }, gone, notice }: Noticed, now: Date): LifeboatEvent {
   const { data } = notice;
   return {

@@ -77,14 +77,13 @@ const Identified = z.object({
 });
 const Metadata = z.extend(Identified, { deletionTimestamp: Text });
 
-/** Returns the identity of an object. Returns undefined if the value has no identity. */
 export function identityIn(object: unknown): ObjectIdentity | undefined {
   return z.object({ metadata: Identified }).safeParse(object).data?.metadata;
 }
 
 export interface WatchedPod {
   readonly node: string | undefined;
-  /** The reason and time of a True `DisruptionTarget`. Two disruptions differ in the time. */
+  /** The reason and the time of the condition `DisruptionTarget` if its status is True. */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
   /** Whether the pod's containers have ended. No guest runs in the pod any more. */
@@ -152,7 +151,6 @@ export const WATCHED_BUDGETS = watchedKind({
   notice: () => undefined,
 });
 
-/** VMIs, with the fields that affect Lifeboat's decisions. */
 export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   name: "virtualmachineinstances",
   path: "/apis/kubevirt.io/v1/virtualmachineinstances",
@@ -219,10 +217,7 @@ export const EVACUATIONS = watchedKind({
   },
 });
 
-/**
- * The conditions of a node, each with its status on a healthy node. If a condition is absent, the node is healthy in
- * this respect.
- */
+/** The conditions of a node, each with its status on a healthy node. An absent condition is treated as healthy. */
 const HEALTHY = { Ready: "True", MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False" } as const;
 
 /** Nodes. The relay reports changes of taints and conditions that make VMs leave the node. */

@@ -13,15 +13,15 @@ export interface KubeletEventFacts {
 }
 
 /**
- * The names of the pods of VMs. Events lack the labels of pods, so the relay recognizes most other Events by the pod's
- * name. The length is limited, because a tenant's Event may contain a name of 16 KB.
+ * The names of virt-launcher and hotplug pods. Events about other pods are ignored. The length is limited, because a
+ * tenant's Event may contain a name of 16 KB.
  */
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
 
 /**
- * The field of a sidecar in an Event. After each migration, the kubelet stops the sidecar guest-console-log of the old
- * pod. Such an Event does not report the end of a guest.
+ * The field of a sidecar in an Event. A kubelet also stops sidecars after a migration, so these Events do not report
+ * the end of a guest.
  */
 const SIDECAR = "spec.initContainers{";
 

@@ -12,7 +12,7 @@ export function createLog(clock: Clock, write: (line: string) => void): Log {
     write(JSON.stringify({ time: clock.now().toISOString(), level, ...(message !== "" && { message }), ...details }));
 }
 
-/** Describes an error. Omits the response in errors of client-node, and includes the cause in errors of undici. */
+/** Describes an error. Omits the HTTP response in an error of client-node. Includes the cause of an error of undici. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   const { cause } = error;

@@ -28,7 +28,6 @@ export interface RelayOptions {
 }
 
 export interface Relay extends Probed {
-  /** The stores for Lifeboat's app in the same process. */
   readonly stores: Stores | undefined;
   metrics(): string;
   stop(): Promise<void>;

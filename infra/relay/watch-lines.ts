@@ -1,11 +1,11 @@
-/** Reads the events of a watch, one in each line. Of a line that is too long, reads only the object's identity. */
+/** Reads the events of a watch, one in each line. If a line is too long, reads only the object's identity. */
 import * as z from "zod/mini";
 import type { ObjectIdentity } from "./kinds.ts";
 import { TextPicker } from "./text-picker.ts";
 import { RELAY_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The maximum length of a parsed line, which is the API server's limit for annotations. Most watched objects are ten
+ * The maximum length of a parsed line, equal to the API server's limit for annotations. Most watched objects are ten
  * times smaller.
  */
 export const LONGEST_LINE_BYTES = 256 * 1024;

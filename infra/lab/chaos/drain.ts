@@ -32,7 +32,7 @@ export function startDrain({ client, node, retryMs }: DrainOptions): Drain {
     } catch {
       return false;
     } finally {
-      // As in kubectl, an error about one pod cancels the requests for the other pods.
+      // In kubectl, an error about one pod also cancels the requests for the other pods.
       attempt.abort();
     }
   };

@@ -5,8 +5,8 @@ import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";
 
 /**
- * Describes each VM that must leave its node but has not left. `abandoned` contains the UIDs of VMs whose evacuation
- * was given up.
+ * Describes each VM that has not left its node although it must. `abandoned` contains the UIDs of VMs whose evacuation
+ * has failed for good.
  */
 export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly string[] {
   const { plan, drain } = run;

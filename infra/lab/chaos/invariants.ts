@@ -29,8 +29,8 @@ interface Running {
 }
 
 /**
- * Checks KubeVirt's limits on parallel migrations. KubeVirt's evacuation controller may exceed a limit after an outage,
- * because its cache may be old. Its migrations are ignored in this case.
+ * Checks KubeVirt's limits on parallel migrations. Allows the excess migrations that KubeVirt's evacuation controller
+ * creates from an old cache after an outage.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -77,7 +77,6 @@ function vmOf({ metadata, spec }: Migration): string {
   return `${metadata.namespace}/${spec.vmiName}`;
 }
 
-/** Reads objects from the API server. */
 export interface Asked {
   vmi(key: { readonly namespace: string; readonly name: string }): Promise<Vmi | undefined>;
   budgets(namespace: string): Promise<readonly PodDisruptionBudget[]>;

@@ -75,7 +75,6 @@ function optionsOf({ seed = String(randomInt(2 ** 31)), vms, only, form }: PlanF
   };
 }
 
-/** Starts a process with its own clusters. The process performs one run after another. */
 async function work(queue: Iterable<PlanOptions>, onReport: (report: RunReport) => void): Promise<void> {
   const child = fork(JOB);
   const end = once(child, "exit");

@@ -125,7 +125,6 @@ function drawFaults(
   return drawn.toSorted();
 }
 
-/** Returns whether these faults may be combined in one run. */
 export function agree(names: readonly FaultName[]): boolean {
   const faults = names.map((name) => FAULTS[name]);
   return !faults.some(({ not = [] }) => not.some((name) => names.some((other) => other === name)));

@@ -10,7 +10,7 @@ export interface Replicas {
   silence(ms: number): void;
   /** Asks a replica for a full scan, or fires its cron trigger. */
   tick(): void;
-  /** Starts to kill replicas one after another. Each replica dies after a number of writes. */
+  /** Starts to kill replicas, one after another. Each replica dies after a number of writes. */
   kill(writes: readonly number[]): void;
   /** After this call, no replica dies or stops answering. */
   spare(): void;

@@ -19,7 +19,6 @@ export const RunReportSchema = z.object({
   causes: Counts,
   /** How often each fault had an effect. */
   struck: Counts,
-  /** Keys of lost VMs. */
   lost: Texts,
   breaches: Texts,
   /** The objects that were still in progress at the end of the run. */

@@ -18,7 +18,6 @@ export interface Seen {
 
 export type History = ReadonlyMap<string, Seen>;
 
-/** Adds a change of a VMI to the history. */
 export function remember(history: Map<string, Seen>, now: Vmi | undefined, before: Vmi | undefined, ms: number): void {
   if (before !== undefined && before.metadata.uid !== now?.metadata.uid) end(history, before.metadata.uid, ms);
   if (now === undefined) return;
@@ -72,7 +71,7 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/** The times when a NodeEvacuation, the VMs in its status, and its end were first observed. */
+/** The times of the first observation of a NodeEvacuation, of the VMs in its status, and of its end. */
 export interface Times {
   readonly created: number;
   readonly listed?: number;
@@ -146,7 +145,6 @@ function wasOn({ stays }: Seen, { spec }: NodeEvacuation): boolean {
   return stays.some(({ node }) => node === spec.nodeName);
 }
 
-/** Returns whether the VM was still on the node when the NodeEvacuation ended. */
 function stayed({ stays }: Seen, { ne: { spec }, times }: Around): boolean {
   const { ended = 0 } = times ?? {};
   return stays.some(({ node, to = Infinity }) => node === spec.nodeName && to > ended - NEWS_MS);

@@ -1,4 +1,7 @@
-/** Performs runs one after another. Several runs use the same cluster. A failed run is followed by a new cluster. */
+/**
+ * Performs runs one after another. Several runs use the same cluster. After a failed run, the next run gets a new
+ * cluster.
+ */
 import { isReal } from "../../sandbox/index.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type FormName, FORMS } from "./forms/form.ts";
@@ -57,7 +60,7 @@ export function createRunner(): Runner {
   };
 }
 
-/** Copies the logs of a real control plane, for the analysis of a failed run. */
+/** Copies the logs of a real control plane after a failed run. */
 async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void> {
   if (isReal(sandbox))
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);

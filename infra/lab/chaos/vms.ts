@@ -47,7 +47,6 @@ export function movableVms(draw: Draw, place: string, tweak: Partial<ChaosVm> = 
   }));
 }
 
-/** Returns whether every eviction of the running VM is refused. */
 export function isRefused({ strategy, migratable }: ChaosVm): boolean {
   return strategy === "Unknown" || (strategy === "LiveMigrate" && !migratable);
 }

@@ -22,12 +22,13 @@ const ENDED_WITHIN_MS = 60_000;
 
 export interface PlayOptions {
   readonly acts: readonly Act[];
-  /** Whether Lifeboat runs as pods of the cluster. */
   readonly inCluster: boolean;
   readonly screen: Screen;
   /** Whether the clusters run until a signal arrives. */
   readonly stayUp: boolean;
-  /** Called at the end. `well` is true if each disruption took effect and, with Lifeboat, no VM was lost. */
+  /**
+   * Called at the end. `well` is true if each disruption took effect, and if no VM was lost in a cluster with Lifeboat.
+   */
   readonly onEnd: (well: boolean) => void;
 }
 
@@ -136,7 +137,6 @@ function narrator(act: Act, screen: Screen, { milliseconds, stamp }: ReturnType<
   };
 }
 
-/** The reasons of the Events that the demo prints. */
 const NOTEWORTHY: ReadonlySet<string> = new Set([
   "Preempted",
   "TaintManagerEviction",

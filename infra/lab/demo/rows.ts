@@ -90,7 +90,6 @@ function placeOfPod(name: string, before: World, now: World): Place {
 const IN_MOTION: ReadonlySet<Mood> = new Set(["waiting", "moving"]);
 const ENDING: ReadonlySet<string> = new Set(["ending", "shutting down"]);
 
-/** Returns whether nothing is in progress in either cluster. */
 export function isAtRest(rows: readonly Row[]): boolean {
   return rows.every(({ without, withIt }) =>
     [without, withIt].every(({ mood, now }) => !IN_MOTION.has(mood) && !ENDING.has(now)),

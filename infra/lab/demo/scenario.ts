@@ -29,7 +29,6 @@ export interface Act {
   prologue?(cluster: Cluster): Promise<readonly string[]>;
   /** Disrupts a cluster until `over` is aborted. Resolves to false if the disruption had no effect. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
-  /** Returns whether the disruption took effect in a cluster. */
   hasHappened(before: World, now: World): boolean;
   /** The minimum number of VMs that must be lost without Lifeboat. With Lifeboat no VM may be lost. */
   readonly lostWithout: number;

@@ -42,9 +42,7 @@ export interface Frame {
   readonly seconds: number;
   readonly rows: readonly Row[];
   readonly worlds: Pair<World>;
-  /** The last message about each cluster. */
   readonly said: Pair<string>;
-  /** The part of Lifeboat that only one of the two clusters has. */
   readonly about: string;
 }
 
@@ -74,7 +72,6 @@ function textOf({ now, mood }: Place): string {
   return now === "" ? "" : `${MARK[mood]} ${now}`;
 }
 
-/** Shows the used capacity and the problems of each node. */
 function nodesOf(world: World): readonly string[] {
   const sorted = [...world.nodes.values()].toSorted((a, b) => a.name.localeCompare(b.name));
   return sorted.map(({ name, cordoned, troubles }) => {

@@ -30,7 +30,6 @@ interface Kubelets {
   readonly softSeconds?: number;
   readonly maxPodGraceSeconds: number;
   readonly transitionSeconds: number;
-  /** The factor by which the simulation runs faster than real time. */
   readonly speed: number;
 }
 

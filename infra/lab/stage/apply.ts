@@ -75,7 +75,6 @@ export function definitions(): readonly Manifest[] {
   return DEFINITIONS.flatMap((file) => manifestsIn(`kubernetes/${file}`));
 }
 
-/** Replaces the spec of the cluster's LifeboatConfiguration. */
 export async function configureLifeboat(client: KubeClient, spec: Readonly<Record<string, unknown>>): Promise<void> {
   if ((await client.get(lifeboatConfigurations, CONFIGURATION)) === undefined) {
     await client.create(lifeboatConfigurations, { metadata: CONFIGURATION, spec });

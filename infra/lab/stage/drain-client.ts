@@ -1,6 +1,6 @@
 /**
- * Does what `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data` does, and prints the same text. Upstream:
- * kubectl/pkg/drain (filters.go, drain.go).
+ * Drains a node like `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data`, and prints the same text.
+ * Upstream: kubectl/pkg/drain (filters.go, drain.go).
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod/mini";
@@ -18,8 +18,8 @@ export interface DrainNodeOptions {
 type Run = Required<DrainNodeOptions> & { readonly warned: Set<string> };
 
 /**
- * Resolves to true when the node is drained. Resolves to false if kubectl would demand further flags. Rejects if the
- * API server refuses permanently.
+ * Resolves to true when the node is drained. Resolves to false if kubectl would require more flags. Rejects if the API
+ * server refuses permanently.
  */
 export async function drainNode(options: DrainNodeOptions): Promise<boolean> {
   const run: Run = { retryMs: 5000, pollMs: 1000, warned: new Set(), ...options };
@@ -44,7 +44,6 @@ function isOfDaemonSet(pod: Pod): boolean {
   return controllerOf(pod)?.kind === "DaemonSet" && !isFinished(pod);
 }
 
-/** Returns whether the pod is a static pod's mirror, which the API server cannot delete. */
 function isMirror(pod: Pod): boolean {
   return pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
 }

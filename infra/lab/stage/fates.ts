@@ -31,7 +31,6 @@ export function isRestarted({ uid }: VirtualMachine, { events }: World): boolean
   return [...events.values()].some((event) => event.uid === uid && event.reason === "Restarted");
 }
 
-/** Returns the VMI that replaced this VMI. */
 export function successorOf({ key, uid }: VirtualMachine, { vmis }: World): VirtualMachine | undefined {
   return [...vmis.values()].find((vmi) => vmi.key === key && vmi.uid !== uid);
 }

@@ -1,4 +1,4 @@
-/** A `Host` for tests that run `lifeboat` without a terminal. */
+/** Creates a `Host` for tests that run the command `lifeboat` without a terminal. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Host } from "../../cli/host.ts";
 

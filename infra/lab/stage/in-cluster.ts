@@ -42,7 +42,7 @@ export interface InClusterOptions extends Pick<Inside, "cluster"> {
   readonly isWanted?: (manifest: Manifest) => boolean;
 }
 
-/** Applies the manifests, and creates a certificate and tokens unless they exist. */
+/** Applies the manifests. Creates a certificate and tokens if they do not exist. */
 export async function applyInCluster(
   client: KubeClient,
   optional: readonly string[] = [],
@@ -67,7 +67,6 @@ export async function applyInCluster(
   await settle(given, giving);
 }
 
-/** Waits until the replicas are ready. A node needs enough free CPU and memory for them. */
 export async function untilReplicasAreReady(client: KubeClient): Promise<void> {
   await waitFor(client, {
     resource: deployments,
@@ -113,7 +112,6 @@ export function serverImages({ onOutput }: ImageOptions = {}): Images {
   return new Map([[IMAGE, run]]);
 }
 
-/** Returns the arguments of `node` in the image. */
 export function imageArguments(): readonly string[] {
   const [, words = "[]"] = /^CMD (.*)$/m.exec(readFileSync(`${root}infra/Dockerfile`, "utf8")) ?? [];
   return z.array(z.string()).parse(JSON.parse(words));

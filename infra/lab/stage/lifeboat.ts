@@ -18,7 +18,6 @@ export interface LifeboatOptions {
 
 export interface Lifeboat {
   readonly worker: RunningWorker;
-  /** The URL of the Worker's endpoints for this cluster. */
   readonly url: string;
   readonly webhookToken: string;
 }

@@ -32,7 +32,6 @@ export interface WorkerOptions {
   readonly onLog?: (line: string) => void;
   /** The path of a bundle to use instead of the deployed bundle. */
   readonly bundle?: string;
-  /** Whether to create an empty KV namespace `CLUSTER_REGISTRY`. */
   readonly registry?: boolean;
   /** Whether to add the queue through which the scheduled trigger sends each cluster a tick. */
   readonly queue?: boolean;
@@ -120,7 +119,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** Returns the compatibility date with which the Worker is deployed. */
 export function compatibilityDate(): string {
   const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(`${root}wrangler.toml`, "utf8"))?.[1];
   if (date === undefined) throw new Error("wrangler.toml names no compatibility_date");

@@ -37,7 +37,6 @@ export interface PodView {
   readonly nodeName?: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** The UID of the launcher's VMI. */
   readonly launcherOf?: string;
 }
 
@@ -83,7 +82,9 @@ function pinnedBecause(migratable: ReturnType<typeof findCondition>): Pick<Virtu
   return migratable?.status === "True" ? {} : { pinnedBecause: migratable?.reason ?? "unknown" };
 }
 
-/** Returns the target node of a migration in progress. If the state has an end timestamp, the migration has ended. */
+/**
+ * Returns the target node of the migration in progress. A state with an end timestamp belongs to an ended migration.
+ */
 function targetOf({ targetNode, endTimestamp }: MigrationState = {}): Pick<VirtualMachine, "targetNode"> {
   return targetNode === undefined || endTimestamp !== undefined ? {} : { targetNode };
 }

@@ -90,7 +90,6 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
   return actorOf([controller], informers);
 }
 
-/** Returns a list with the name of the pod's node. The list is empty if the pod has ended or has no node. */
 function nodeOf(pod: Pod): readonly string[] {
   const { nodeName } = pod.spec ?? {};
   return nodeName === undefined || isFinished(pod) ? [] : [nodeName];

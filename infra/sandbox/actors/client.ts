@@ -57,13 +57,12 @@ export interface KubeClient {
   /** Returns whether the object existed. */
   delete(resource: Resource, key: Key, options?: Readonly<Record<string, unknown>>): Promise<boolean>;
   deleteAll(resource: Resource, namespace: string, options?: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Posts to a subresource, such as binding, eviction or token. */
   post(resource: Resource, key: Key, subresource: string, body: unknown): Promise<unknown>;
   /** Yields events until the server ends the watch. Throws if the watch is refused, breaks or is aborted. */
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
-  /** Returns a client that impersonates another user. It uses the same connections. */
+  /** Returns a client that impersonates another user. Both clients use the same connections. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
-  /** Returns a client that repeats refused requests as Go's client does. It uses the same connections. */
+  /** Returns a client that repeats refused requests as Go's client does. Both clients use the same connections. */
   withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
 }

@@ -37,7 +37,6 @@ export async function markDisruptionTarget(
   await client.patch(pods, { namespace, name }, { type: "strategic", body }, { subresource: "status" });
 }
 
-/** Returns whether the pod already has the condition with this reason and message. */
 export function isMarked(pod: Pod, { reason, message }: Disruption): boolean {
   const there = findCondition(pod.status?.conditions, DISRUPTION_TARGET);
   return there?.status === "True" && there.reason === reason && there.message === message;

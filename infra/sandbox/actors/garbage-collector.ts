@@ -92,7 +92,6 @@ export function startGarbageCollector(options: ActorOptions): Actor {
   };
 
   const controller = startController({ name: "garbage-collector", reconcile, ...options });
-  // Reconciles the changed object, its dependents and its owners.
   graph.onChange(({ metadata }) => {
     controller.enqueue(metadata.uid);
     for (const { object } of graph.dependentsOf(metadata.uid)) controller.enqueue(object.metadata.uid);
@@ -105,7 +104,6 @@ function blocks(references: readonly V1OwnerReference[] | undefined, owner: stri
   return (references ?? []).some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true);
 }
 
-/** Returns whether the object is being deleted in the foreground and waits for its dependents. */
 function isWaiting({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
   return deletionTimestamp !== undefined && finalizers.includes(FOREGROUND);
 }

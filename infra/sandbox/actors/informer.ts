@@ -22,7 +22,6 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Returns the part of an object that is cached. */
   readonly project?: (object: T) => T;
-  /** Called with each error of the server. The informer then retries. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 

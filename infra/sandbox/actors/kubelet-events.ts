@@ -17,7 +17,10 @@ interface Allowance {
   readonly at: number;
 }
 
-/** The number of Events that may still be written about each object. All kubelets of a sandbox have the same clock. */
+/**
+ * The number of Events that may still be written about each object. The outer key is the clock, which is the same for
+ * all kubelets of a sandbox.
+ */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 
 function passes(clock: Clock, key: string): boolean {
@@ -51,7 +54,6 @@ export async function tellContainers(recorder: EventRecorder, pod: Pod): Promise
   for (const { name } of pod.spec?.containers ?? []) await tellOf(recorder, pod, "containers", name);
 }
 
-/** Records that the kubelet stops the sidecars of the pod. */
 export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<void> {
   for (const { name } of sidecarsOf(pod)) await tellOf(recorder, pod, "initContainers", name);
 }

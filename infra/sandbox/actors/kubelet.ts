@@ -55,7 +55,6 @@ export function startKubelets(options: KubeletOptions): Actor {
     if (isNew) await tellImages(recorderOf(kubelet, pod), pod);
   };
 
-  /** Reports that the pod's containers have ended. */
   const finish = async (kubelet: KubeClient, pod: Pod, exitCode: number): Promise<void> => {
     if (!isFinished(pod) && !evictions.has(pod.metadata.uid)) await tellSidecars(recorderOf(kubelet, pod), pod);
     await report(kubelet, pod, endOf(pod, exitCode));
@@ -83,7 +82,6 @@ export function startKubelets(options: KubeletOptions): Actor {
     return evictions.explain(pod.metadata.uid, ended(pod, exitCode, now), now);
   };
 
-  /** Stops the containers within the grace period, reports the final status, and deletes the pod. */
   const terminate = async (kubelet: KubeClient, pod: Pod): Promise<Result> => {
     const { uid, deletionGracePeriodSeconds = 30 } = pod.metadata;
     if (!isFinished(pod) && runtime.exitCodeOf(uid) === undefined) {

@@ -11,7 +11,6 @@ type PodSpec = NonNullable<Pod["spec"]>;
 export type Taint = NonNullable<NonNullable<Node["spec"]>["taints"]>[number];
 export type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
-/** Returns why the pod cannot run on this node. Returns undefined if the pod fits the node. */
 type Filter = (pod: Pod, node: Node, neighbours: readonly Pod[]) => string | undefined;
 
 const UNSCHEDULABLE: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };

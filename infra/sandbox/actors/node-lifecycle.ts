@@ -75,8 +75,7 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // The patch replaces the list of taints. The test of the resourceVersion prevents the loss of taints that another
-    // client has added.
+    // The patch replaces the list of taints. The resourceVersion ensures that no other client has added a taint.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

@@ -101,7 +101,6 @@ function softTaintsOf({ spec }: Pod, node: Node): number {
   return (node.spec?.taints ?? []).filter(isSoft).length;
 }
 
-/** Returns the sum of the weights of the preferred node affinity terms that the node matches. */
 function preferenceFor(pod: Pod, { node }: Candidate): number {
   const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
   const matching = terms.filter(({ preference }) =>
@@ -136,7 +135,6 @@ const RESOURCES: readonly Measured[] = ["cpu", "memory"];
 /** The scheduler assumes these requests for a container without requests: 100m of CPU and 200 MiB of memory. */
 const UNREQUESTED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** Converts an amount to kube-scheduler's units: millicores of CPU, and bytes. */
 function inUnits(resource: Measured, amount: number): number {
   return Math.round(resource === "cpu" ? amount * 1000 : amount);
 }

@@ -14,7 +14,7 @@ export interface Observation {
 export interface NodeStats {
   /** Sets how much memory the pod's processes use. The default is half of the pod's request. */
   useMemory(pod: Key, quantity: string): void;
-  /** Sets how much of a resource is free on the node. Without a quantity, the amount is calculated from the pods. */
+  /** Sets how much of a resource is free on the node. If `quantity` is absent, the free amount depends on the pods. */
   setAvailable(node: string, signal: Signal, quantity?: string): void;
   memoryOf(pod: Pod): number;
   observe(node: Node, running: readonly Pod[]): Readonly<Record<Signal, Observation>>;

@@ -17,9 +17,8 @@ export interface OwnerGraph extends Actor {
   readonly synced: Promise<void>;
 }
 
-/** The pause between two searches for new kinds. */
 const REDISCOVER_MS = 30_000;
-/** Kinds that have no owners and too many objects to watch. kube-controller-manager ignores them, too. */
+/** kube-controller-manager also ignores this kind. Events have no owners, and there are too many of them to watch. */
 const IGNORED = ["events"];
 
 export function startOwnerGraph(options: ActorOptions): OwnerGraph {
@@ -77,7 +76,6 @@ export function startOwnerGraph(options: ActorOptions): OwnerGraph {
   };
 }
 
-/** Returns whether ownership is unchanged. */
 function sameBonds(object: KubeObject | undefined, previous: KubeObject | undefined): boolean {
   if (object === undefined || previous === undefined) return false;
   const [now, before] = [object, previous].map(({ metadata }) => JSON.stringify({ ...metadata, resourceVersion: "" }));

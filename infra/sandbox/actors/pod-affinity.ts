@@ -56,8 +56,8 @@ interface Place {
 }
 
 /**
- * Returns whether the node meets the required affinity terms. A pod may match its own terms. If no other pod matches
- * them, any node with the topology labels is allowed.
+ * Returns whether the node meets the required affinity terms. If a pod matches its own terms and no other pod matches
+ * them, every node with the topology labels is allowed.
  */
 function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: Place): boolean {
   if (terms.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;

@@ -20,7 +20,6 @@ export function startPodGarbageCollector(options: NodeControllerOptions): Actor 
     return { requeueAfterMs: EVERY_MS };
   };
 
-  /** Sets the final status of a pod whose kubelet is gone. */
   const end = async (pod: Pod): Promise<void> => {
     const { uid } = pod.metadata;
     if (!isFinished(pod)) {

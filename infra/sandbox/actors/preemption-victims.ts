@@ -6,7 +6,6 @@ import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
-  /** The pods to delete, in descending order of importance. */
   readonly victims: readonly Pod[];
   /** The number of victims whose deletion violates a PodDisruptionBudget. */
   readonly violations: number;
@@ -23,7 +22,7 @@ export function priorityOf({ spec }: Pod): number {
   return spec?.priority ?? 0;
 }
 
-/** Returns whether preemption may help. The pod must fit the empty node. */
+/** Returns whether the pod would fit the node if the node had no other pods. */
 export function mayHelp(pod: Pod, node: Node, storage: Storage): boolean {
   return whyNot(pod, node, [], { storage }) === undefined;
 }
@@ -35,8 +34,8 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Pods that fit beside the preempting pod are not deleted. Pods whose deletion violates a PodDisruptionBudget are
-  // tried first. In both groups, more important pods are tried first.
+  // Pods that fit together with the preempting pod are not deleted. Pods whose deletion violates a PodDisruptionBudget
+  // are tried first. In both groups, more important pods are tried first.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -135,7 +134,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** Returns the earliest start of the victims of highest priority. A node whose victims started later is cheaper. */
+/** A node is cheaper if its victims of highest priority started later. */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

@@ -26,7 +26,6 @@ export interface PreemptionOptions extends ActorOptions {
   readonly nominatedTo: (node: string) => readonly Pod[];
   /** Returns all waiting pods of the pod's group. Returns undefined if the pod has no group. */
   readonly groupOf: (pod: Pod) => readonly Pod[] | undefined;
-  /** Schedules the pod immediately. */
   readonly activate: (pod: Pod) => void;
 }
 
@@ -37,7 +36,9 @@ export type Attempt =
   | { readonly outcome: "Futile"; readonly message: string };
 
 export interface Preemption {
-  /** Returns whether victims of the pod are being deleted. The scheduler tries the pod after the last deletion. */
+  /**
+   * Returns whether victims of the pod are being deleted. The scheduler tries the pod again after the last deletion.
+   */
   isRunning(pod: Pod): boolean;
   attempt(pod: Pod): Attempt;
   forget(pod: Pod): void;
@@ -51,7 +52,6 @@ export interface Preemption {
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
-/** Upstream uses this node name in the preemption of a group. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {
@@ -102,7 +102,6 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     return { outcome: "Nominated", node };
   };
 
-  /** Returns whether victims of the pod on its nominated node are still terminating. */
   const isWaitedFor = (pod: Pod): boolean => {
     const { nominatedNodeName } = pod.status ?? {};
     if (nominatedNodeName === undefined) return false;

@@ -42,7 +42,6 @@ export interface Threshold {
   readonly isHard: boolean;
 }
 
-/** Returns the thresholds. Hard thresholds come first. */
 export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
   const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>

@@ -89,8 +89,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   };
 
   /**
-   * Returns the milliseconds until the kubelet may evict a pod. After an eviction, the kubelet first measures the disk
-   * again.
+   * Returns the milliseconds until the kubelet may evict a pod. After an eviction under disk pressure, the kubelet
+   * first measures the disk again.
    */
   const graceLeft = ({ firstMet, evictedAt = 0 }: NodeState, threshold: limits.Threshold): number => {
     const measuredAt = threshold.signal === "nodefs.available" ? evictedAt + MONITOR_MS : 0;
@@ -126,7 +126,6 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
     return 0;
   };
 
-  /** Ends the pod's containers, and then reports the pod's status to the API server. */
   const evict = async (node: Node, { due, running, of }: Shortage): Promise<void> => {
     const { name } = node.metadata;
     const recorder = createKubeletRecorder(asNode(client, name), clock, name);

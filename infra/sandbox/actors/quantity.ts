@@ -15,7 +15,6 @@ export function parseQuantity(quantity: string | number): number {
   return value * factorOf(suffix);
 }
 
-/** Formats an amount of memory as the kubelet does. */
 export function inKi(bytes: number): string {
   return `${Math.round(bytes / 1024)}Ki`;
 }

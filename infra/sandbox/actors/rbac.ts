@@ -23,7 +23,6 @@ export interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Creates a ClusterRole and a binding with the same name. */
 export function grant(name: string, subject: Subject, rules: readonly Rule[]): readonly Manifest[] {
   const bound = subject.kind === "ServiceAccount" ? subject : { ...subject, apiGroup: GROUP };
   const roleRef = { apiGroup: GROUP, kind: "ClusterRole", name };

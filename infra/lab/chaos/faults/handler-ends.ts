@@ -5,7 +5,7 @@ const PLACE = "handler-ends";
 /** virt-handler does not tolerate this taint. */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** A taint evicts virt-handler from the node. VMs on the node then cannot migrate, and may stay. */
+/** A taint evicts virt-handler from the node. The node's VMs then cannot migrate, so they may stay. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
   simulated: true,

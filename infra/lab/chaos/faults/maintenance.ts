@@ -137,7 +137,10 @@ const deleteByForce: Act = async (run, draw) => {
   await create(run, draw);
 };
 
-/** Deletes NodeEvacuations. During the deletion, no policy binding refuses it. */
+/**
+ * Deletes NodeEvacuations. Removes the policy binding that refuses the deletion, and creates the binding again
+ * afterwards.
+ */
 async function byForce({ client }: Run, all: readonly NodeEvacuation[]): Promise<void> {
   const kind = "ValidatingAdmissionPolicyBinding";
   const spec = { policyName: GUARDED, validationActions: ["Deny"] };

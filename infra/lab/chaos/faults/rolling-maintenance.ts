@@ -17,8 +17,8 @@ import { persist } from "../wait.ts";
 
 const PLACES = ["rolled-1", "rolled-2", "rolled-3"];
 /**
- * Additional VMs. `PINNED` cannot migrate, so Lifeboat restarts it. The guest of `ENDING` shuts down when its pod is
- * evicted.
+ * Names of additional VMs. `PINNED` cannot migrate, so Lifeboat restarts it. The guest of `ENDING` shuts down when its
+ * pod is evicted.
  */
 const PINNED = "rolled-pinned";
 const ENDING = "rolled-ending";
@@ -28,7 +28,7 @@ const POLL_MS = 200;
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
-  /** UIDs of NodeEvacuations whose nodes were checked and empty. */
+  /** UIDs of NodeEvacuations whose nodes are known to be empty. */
   readonly examined: Set<string>;
   /** UIDs of NodeEvacuations whose nodes are schedulable again. */
   readonly back: Set<string>;
@@ -117,7 +117,6 @@ function watched(run: Run): Partial<Listener> {
   };
 }
 
-/** Checks that the number of nodes out of service never exceeds the limit. */
 function judgeNodes(run: Run): void {
   const { back, reported } = knowledgeOf(run);
   for (const rm of ownOf(run)) {
@@ -203,7 +202,7 @@ const withdraw: Act = async (run, draw) => {
 
 const ACTS: readonly Act[] = [changing({ progress: "Paused" }), changing({ progress: "Running" }), withdraw];
 
-/** Checks that evacuated nodes are empty, and uncordons the nodes that their RollingMaintenance waits for. */
+/** Uncordons the evacuated nodes that a RollingMaintenance waits for. First checks that the nodes are empty. */
 async function takeBack(run: Run): Promise<void> {
   const { over } = knowledgeOf(run);
   const minutes = letMinutesPass(run, async () => partsIn(run).filter((one) => !hasEnded(one)));

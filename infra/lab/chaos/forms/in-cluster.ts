@@ -174,11 +174,11 @@ function playingReplicas() {
 
 /** A replica pauses this long between two renewals of the Lease, and before it stops. */
 const SECONDS_5_MS = 5000;
-/** Only the pause until the next full minute is longer than this. */
+/** Only the pause until the next full minute is longer than 30 s. */
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** Shortens the long pauses of a replica. */
+/** Shortens the pauses of 5 s and more than 30 s, because a run is short. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {
