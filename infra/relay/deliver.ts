@@ -38,7 +38,6 @@ export function startDelivery({
 }: DeliveryOptions): Delivery {
   const stopped = new AbortController();
   let filled = Promise.withResolvers<void>();
-  /** Ends the current pause early. */
   let wake: (() => void) | undefined;
   /** The number of successive failed deliveries, and the maximum size of the next batch. */
   let [failures, limit] = [0, LARGEST_BATCH];

@@ -18,7 +18,6 @@ export interface ObjectIdentity {
   readonly resourceVersion: string;
 }
 
-/** The fields that the relay stores of an object. */
 export interface KeptObject<Facts, View = never> {
   readonly metadata: ObjectIdentity;
   readonly facts: Facts;
@@ -40,7 +39,6 @@ interface Change<Facts> {
 }
 
 export interface WatchedKind<Facts, View = never> {
-  /** The name of the kind in metrics and in the log. */
   readonly name: string;
   readonly path: string;
   readonly labelSelector?: string;

@@ -22,7 +22,6 @@ export interface Delivered {
   readonly retryAfterMs?: number;
 }
 
-/** Delivers a batch to Lifeboat, over HTTP or by a call in the same process. */
 export type Deliver = (batch: readonly LifeboatEvent[], signal: AbortSignal) => Promise<Delivered>;
 
 export type FetchUrl = (url: URL, init: RequestInit) => Promise<Response>;

@@ -70,7 +70,6 @@ export function startWatch<Facts, View>(
     known.set(key, seen);
     onChange(seen, before);
   };
-  /** Removes an object. `last` is the last state of the object. */
   const remove = (key: string, last = known.get(key)) => {
     odd.delete(key);
     if (known.delete(key)) onChange(undefined, last);
@@ -222,7 +221,6 @@ async function openWatch(
   throw new ClusterError({ reason: "Refused", code: status, request: MESSAGES.watchOf(path) });
 }
 
-/** Returns a signal that is aborted after `ms` milliseconds without data. */
 function silenceAfter(ms: number) {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), ms).unref();

@@ -131,7 +131,6 @@ export async function listenOnLoopback(server: Pick<Server, "listen" | "address"
   return address.port;
 }
 
-/** Stops listening, and closes open connections. */
 export function stopListening(server: {
   close(done: () => void): unknown;
   closeAllConnections(): void;

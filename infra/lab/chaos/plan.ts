@@ -18,7 +18,7 @@ export interface Plan {
   /** Whether VMs have PodDisruptionBudgets. Otherwise KubeVirt's webhook and Lifeboat's webhook protect the VMs. */
   readonly budgeted: boolean;
   readonly migrationMs: number;
-  /** The pause between two requests of a drain, in milliseconds. */
+  /** The pause between two requests of the drain, in milliseconds. */
   readonly retryMs: number;
   readonly tickMs: number;
   readonly relayed: boolean;
@@ -153,7 +153,6 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // The deadlines are longer than any run.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),

@@ -7,14 +7,11 @@ const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
 const Texts = z.readonly(z.array(z.string()));
 
-/** The result of a run, which a child process sends to its parent. */
 export const RunReportSchema = z.object({
   run: z.number(),
   ms: z.number(),
   vms: z.number(),
-  /** The number of VMs with each fate. */
   fates: Counts,
-  /** The number of evacuations with each outcome. */
   endings: Counts,
   causes: Counts,
   /** How often each fault had an effect. */

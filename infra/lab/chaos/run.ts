@@ -51,7 +51,6 @@ export interface Prepared {
   readonly ms: number;
 }
 
-/** Prepares a run, without injecting a fault. */
 export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { sandbox, form, observer } = cluster;
@@ -122,7 +121,6 @@ export async function performRun(cluster: Cluster, plan: Plan, prepared: Prepare
 
   const injected = plan.faults.map(async (name) => {
     const draw = drawFrom(`${plan.seed}/${plan.run}/${name}`);
-    // A fault's requests may fail.
     await Promise.resolve(FAULTS[name].inject?.(runs.get(name) ?? run, draw)).catch(() => undefined);
   });
   await Promise.race([

@@ -60,13 +60,11 @@ export function createRunner(): Runner {
   };
 }
 
-/** Copies the logs of a real control plane after a failed run. */
 async function keepLogs({ sandbox }: Cluster, { run }: RunReport): Promise<void> {
   if (isReal(sandbox))
     console.log(`the control plane's logs of run ${run} are in ${await sandbox.programs.keepLogs()}`);
 }
 
-/** Returns a report with the error, for a run that failed to start or to finish. */
 function notPerformed({ run }: Plan, error: unknown): RunReport {
   const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const counts = { ms: 0, vms: 0, fates: {}, endings: {}, causes: {}, struck: {} };

@@ -70,7 +70,6 @@ async function configure({ sandbox }: Cluster, plan: Plan): Promise<void> {
   });
 }
 
-/** Removes the objects of a run. */
 export async function clearScene({ sandbox, observer }: Cluster, { namespace, nodes: names }: Scene): Promise<void> {
   const { client } = sandbox;
   const remove = (resource: Resource, key: { namespace?: string; name: string }) =>

@@ -70,7 +70,6 @@ function lastMigration({ key }: VirtualMachine, { migrations }: World): Migratio
   return own.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)).at(-1);
 }
 
-/** Returns whether the VMI or its virt-launcher pod is being deleted or gone. */
 function isLeaving(vmi: VirtualMachine, { pods }: World): boolean {
   const isThere = [...pods.values()].some(
     (pod) => pod.launcherOf === vmi.uid && pod.nodeName === vmi.nodeName && !pod.deleting,

@@ -26,7 +26,6 @@ const MARK = { idle: "·", refused: "!", waiting: "…", moving: "→", moved: "
 
 /** The label of each cluster in a log. Both labels have the same length. */
 export const NAME: Pair<string> = { without: "without", withIt: "with   " };
-/** The width of the column that shows where a VM runs. */
 const PLACE_WIDTH = 34;
 
 export function cut(line: string, width: number): string {

@@ -16,7 +16,6 @@ const GIB_PER_SECOND = 0.5;
 const CROWD = "crowd";
 const CROWD_SIZE = 20;
 const CROWD_GIB = 4;
-/** The seconds that a guest takes to shut down. */
 const SHUTDOWN_SECONDS = 60;
 const POLL_MS = 200;
 const DAY = { memory: "400Gi", cpu: "64", pods: "110", "devices.kubevirt.io/kvm": "1k" };

@@ -41,7 +41,6 @@ export interface VmOutcome {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The final phase. Absent while the Evacuation is in progress. */
   readonly outcome?: string;
   readonly targetNode?: string;
 }

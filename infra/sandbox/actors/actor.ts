@@ -3,7 +3,6 @@ import type { Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";
 
 export interface ActorOptions {
-  /** The actor's client. Its requests have the actor's own identity. */
   readonly client: KubeClient;
   readonly clock: Clock;
   /** Called with each error after which the actor retries. */

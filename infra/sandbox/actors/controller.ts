@@ -46,7 +46,6 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** A key that is scheduled several times is reconciled at the earliest time. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);

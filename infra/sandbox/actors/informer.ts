@@ -20,7 +20,6 @@ export interface InformerOptions<T extends KubeObject> {
   readonly selectors?: Selectors;
   /** The indexes by name. Each function returns the values by which an object can be found. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Returns the part of an object that is cached. */
   readonly project?: (object: T) => T;
   readonly onError?: (error: unknown, key: string) => void;
 }

@@ -35,7 +35,6 @@ function passes(clock: Clock, key: string): boolean {
   return left >= 1;
 }
 
-/** Creates a recorder. `kubelet` is a client with the identity of the node. */
 export function createKubeletRecorder(kubelet: KubeClient, clock: Clock, node: string): EventRecorder {
   const recorder = createEventRecorder(kubelet, clock, "kubelet", node);
   return {

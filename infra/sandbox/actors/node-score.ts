@@ -150,7 +150,6 @@ function countedUnitsOf(pod: Pod, resource: Measured): number {
 
 interface Share {
   readonly taken: number;
-  /** The amount of the resource that the pod itself requests. */
   readonly own: number;
   readonly all: number;
 }

@@ -22,7 +22,6 @@ const LONGEST_BACKOFF_MS = 10_000;
 /** The minimum grace period, in seconds. With 0, the API server would remove a pod whose containers still run. */
 const LEAST_GRACE_SECONDS = 1;
 
-/** Drains a node until the returned actor is stopped. */
 export function terminateNode({ clock, onError, node, endsAt, ...options }: NodeTermination): Actor {
   const stopped = new AbortController();
   const { signal } = stopped;

@@ -47,7 +47,6 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
 
 export interface Group {
   readonly pods: readonly Pod[];
-  /** Returns the nodes on which preemption can help a pod of the group. */
   readonly nodesFor: (pod: Pod) => readonly Node[];
   readonly neighboursOn: (node: string, pod: Pod) => readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];

@@ -146,7 +146,6 @@ export function createPreemption(options: PreemptionOptions): Preemption {
     if (!stopped.signal.aborted) preemptors.forEach(options.activate);
   };
 
-  /** Removes the nominations of pods with lower priority to this node. */
   const releaseOthers = async (pod: Pod, node: string): Promise<void> => {
     const others = options.nominatedTo(node).filter((other) => priorityOf(other) < priorityOf(pod));
     const body = { status: { nominatedNodeName: null } };

@@ -26,7 +26,6 @@ export function requestOf(pod: Pod, resource: Measured): number {
 function sumOf({ spec }: Pod, resource: string): number {
   const of = ({ resources }: { resources?: { requests?: Record<string, string> } }) =>
     parseQuantity(resources?.requests?.[resource] ?? 0);
-  // A sidecar runs together with the containers and all later init containers.
   let [sidecars, most] = [0, 0];
   for (const container of spec?.initContainers ?? []) {
     if (container.restartPolicy === "Always") sidecars += of(container);
@@ -56,7 +55,6 @@ function inThousandths(amount: number): number {
   return Math.round(amount * 1000);
 }
 
-/** Returns the names of the requested resources other than cpu and memory, such as hugepages and devices. */
 function othersOf({ spec }: Pod): readonly string[] {
   const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
   const names = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));

@@ -47,7 +47,6 @@ export const maintenance: Fault = {
   },
 };
 
-/** Describes the node's last NodeEvacuation if its phase is not Evacuated. */
 function drainedNodes({ cluster: { observer }, nodeOf }: Run): readonly string[] {
   const own = [...observer.nodeEvacuations.list()].filter(({ spec }) => spec.nodeName === nodeOf(PLACE));
   const { metadata, status = {} } = own.toSorted((a, b) => ageOf(a) - ageOf(b)).at(-1) ?? {};
@@ -105,7 +104,6 @@ function change({ client }: Run, { metadata }: NodeEvacuation, spec: object): Pr
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Patches each active NodeEvacuation. Returns false if no NodeEvacuation is active. */
 const changing =
   (specOf: (draw: Draw) => object): Act =>
   async (run, draw) => {

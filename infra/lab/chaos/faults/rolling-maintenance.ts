@@ -99,7 +99,6 @@ function partsIn(run: Run): readonly NodeEvacuation[] {
   return ownOf(run).flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
 }
 
-/** Returns a listener that records the changes of the run's VMs and NodeEvacuations. */
 function watched(run: Run): Partial<Listener> {
   const { cluster, namespace } = run;
   const history = new Map<string, Seen>();
@@ -128,7 +127,6 @@ function judgeNodes(run: Run): void {
   }
 }
 
-/** Describes each RollingMaintenance and NodeEvacuation that did not end as expected. */
 function unmet(run: Run): readonly string[] {
   const own = ownOf(run).toSorted((a, b) => numberOf(a) - numberOf(b));
   const parts = partsIn(run);
@@ -186,7 +184,6 @@ function change({ client }: Run, { metadata }: RollingMaintenance, spec: object)
 
 type Act = (run: Run, draw: Draw) => Promise<unknown>;
 
-/** Patches each active RollingMaintenance. Returns false if no RollingMaintenance is active. */
 const changing =
   (spec: object): Act =>
   async (run) => {

@@ -6,7 +6,6 @@ import type { Link, Links } from "../links.ts";
 export const FORMS = ["Worker", "InCluster"] as const;
 export type FormName = (typeof FORMS)[number];
 
-/** A Worker or a replica in the cluster. It starts and stops during a run. */
 export interface Replica {
   readonly name: string;
   readonly url: string;

@@ -119,7 +119,6 @@ function outputOf(said: readonly string[]): string {
   return said.slice(3).join("\n");
 }
 
-/** Drains the nodes one after another. After the timeout, continues with the next node. */
 async function drainEach({ client }: Cluster, over: AbortSignal, say: (line: string) => void): Promise<void> {
   for (const node of NODES) {
     say(`$ kubectl drain ${node} --timeout=${TIMEOUT_SECONDS}s`);
