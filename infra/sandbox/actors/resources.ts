@@ -1,4 +1,4 @@
-/** The kinds that actors use. Their types are client-node's models, but with timestamps as strings, as in JSON. */
+/** The Kubernetes kinds that the sandbox's components use. Timestamps are strings, as in JSON. */
 import type {
   V1ClusterRole,
   V1ConfigMap,
@@ -23,7 +23,7 @@ import type {
   CoreV1Event,
 } from "@kubernetes/client-node";
 
-/** The type of a model in JSON, where a date is a string. */
+/** Converts a client-node model to the type of its JSON form, in which dates are strings. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]

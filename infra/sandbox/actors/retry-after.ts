@@ -1,7 +1,6 @@
 /**
- * Repeats a refused request after the time in the answer's Retry-After header, as client-go does in Kubernetes'
- * components and Karpenter. Upstream: client-go `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go`
- * (`maxRetries`).
+ * Repeats a refused request after the time in the answer's Retry-After header, as client-go does. Upstream: client-go
+ * `rest/with_retry.go` (`IsNextRetry`, `checkWait`), `rest/request.go` (`maxRetries`).
  */
 import type { IncomingMessage } from "node:http";
 import { pause, type Clock } from "./clock.ts";
@@ -9,7 +8,7 @@ import type { RawRequest, Transport } from "./transport.ts";
 
 export interface RetryOptions {
   readonly clock: Clock;
-  /** Aborts a request, or the pause before a retry. The aborted call throws an error. */
+  /** Aborts the request, or the pause before a retry. The call then throws an error. */
   readonly signal: AbortSignal;
   /** Waits for the client's rate limit before each request and each retry. */
   readonly before?: () => Promise<void>;
@@ -18,8 +17,8 @@ export interface RetryOptions {
 export const RETRIES = 10;
 
 /**
- * Repeats refused requests after the time in `Retry-After`. Does not repeat a refused watch, because the informer lists
- * again instead.
+ * Repeats refused requests after the time in `Retry-After`. Does not repeat a watch, because the informer lists the
+ * objects instead.
  */
 export function withRetryAfter(transport: Transport, { clock, signal, before }: RetryOptions): Transport {
   const attempt = async (request: RawRequest): Promise<IncomingMessage> => {

@@ -1,39 +1,33 @@
-/** The container runtime of the nodes. The kubelets and the simulated processes in containers use the runtime. */
+/** A container runtime that simulates the processes of all pods. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type Pod } from "./resources.ts";
 
 export interface ContainerRuntime {
   /** Starts a pod's processes. A second call for the same pod does nothing. */
   start(pod: Pod): void;
-  /**
-   * Returns whether the pod's containers pass their readiness probes. A pod without processes is ready from the start.
-   */
+  /** Returns true if the pod's containers are ready. Simulated processes are ready from the start. */
   isReady(podUid: string): boolean;
   setReady(podUid: string, isReady: boolean): void;
   /** Returns the UID of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
-  /** Returns the UID that belongs to the last started of these pods. */
+  /** Returns the UID of the pod that was started last. */
   startedLast(podUids: readonly string[]): string | undefined;
-  /** Sends SIGTERM. The processes end after `terminationMs`, and at the latest after the grace period. */
+  /** Sends SIGTERM. The processes end after `terminationMs`, or after the grace period if it is shorter. */
   terminate(podUid: string, graceMs: number): void;
-  /** After SIGTERM, lets the pod's process run until `shutDown` ends it, or until `destroyAfterMs` has passed. */
+  /** Keeps the pod's process running after SIGTERM, until `shutDown` is called or `destroyAfterMs` has passed. */
   supervise(podUid: string, destroyAfterMs: number): void;
-  /** Ends a supervised process gracefully: after `terminationMs`, unless it is killed earlier. */
+  /** Shuts a supervised process down. The process ends after `terminationMs`, unless it is killed earlier. */
   shutDown(podUid: string): void;
-  /** Returns whether a supervised process has received SIGTERM. */
   wasSignalled(podUid: string): boolean;
-  /** Returns whether the process is shutting down gracefully, or has ended. */
+  /** Returns true if the process is shutting down or has ended. */
   isShuttingDown(podUid: string): boolean;
   exit(podUid: string, exitCode: number): void;
   /** Returns the exit code. Returns undefined while the process runs. */
   exitCodeOf(podUid: string): number | undefined;
   isRunning(podUid: string): boolean;
-  /** Returns whether the pod has received SIGTERM, or has ended. */
+  /** Returns true if the pod has received SIGTERM or has ended. */
   isEnding(podUid: string): boolean;
-  /**
-   * Kills the remaining processes of a pod that was removed from the API server. `exitCodeOf` still returns their exit
-   * codes.
-   */
+  /** Kills the processes of a deleted pod. Their exit codes can still be read. */
   remove(podUid: string): void;
   onStart(listener: (pod: Pod) => void): void;
   onReadiness(listener: (podUid: string) => void): void;
@@ -55,8 +49,8 @@ interface Process {
 }
 
 /**
- * Creates a runtime. `isReal`: returns whether the pod runs as a process of this machine (processes/). Real processes
- * report their readiness through `setReady`.
+ * Creates a runtime. `isReal` returns true if the pod runs as a process of this machine. Such a process reports its
+ * readiness through `setReady`.
  */
 export function createContainerRuntime(
   clock: Clock,

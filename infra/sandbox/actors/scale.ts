@@ -1,4 +1,4 @@
-/** Returns how many replicas the controllers of a set of pods want. */
+/** Returns the number of replicas that the controllers of a set of pods want. */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
 import { discoverGroupVersion, type DiscoveredResource } from "./discovery.ts";
@@ -9,10 +9,7 @@ export interface Scale {
   readonly unmanaged: readonly Pod[];
 }
 
-/**
- * The error if the expected number of pods cannot be computed from the cluster's state. A retry helps only after the
- * state has changed.
- */
+/** Thrown if the expected number of pods cannot be computed from the cluster's objects. */
 export class UncountableError extends Error {
   override readonly name = "UncountableError";
 }
@@ -56,7 +53,7 @@ async function controllerFor(
   if (builtIn === undefined) return scaled(client, reference, namespace);
   const found = await client.get(builtIn, { namespace, name });
   if (found?.metadata.uid !== uid) return undefined;
-  // The Deployment of a ReplicaSet determines the number of pods, also during a rollout.
+  // If a Deployment owns the ReplicaSet, the Deployment's replicas are used.
   const above = controllerOf(found);
   if (above?.kind === "Deployment") return controllerFor(client, above, namespace);
   return { uid, replicas: found.spec?.replicas ?? 1 };

@@ -38,7 +38,6 @@ export function startScheduler(options: SchedulerOptions): Actor {
       nominated: (pod: Pod) => (isOurs(pod) ? [pod.status?.nominatedNodeName ?? ""] : []),
     },
   });
-  /** Pods that this scheduler has bound, but that the watch still shows without a node. */
   const assumed = new Map<string, Pod>();
 
   const podsOn = (node: string): Pod[] => {
@@ -49,10 +48,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
 
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
-  /**
-   * Returns the pods that take room from `pod` on a node: the node's own pods, and nominated pods of the same or a
-   * higher priority.
-   */
+  /** Returns the pods that use resources of a node. Includes nominated pods of the same or a higher priority. */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
     const expected = nominatedTo(node).filter(isExpected);
@@ -113,7 +109,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
     await recorder.record(pod, pods, { type: "Normal", reason: "Scheduled", message });
   };
 
-  // Uses one worker, because each placement depends on the placements before it.
+  // Uses one worker, because each placement depends on the earlier placements.
   const controller = startController({ name: NAME, reconcile, ...options, workers: 1 });
   const retryPending = () =>
     all
@@ -135,10 +131,7 @@ function byName(a: Pod, b: Pod): number {
   return keyOf(a).localeCompare(keyOf(b));
 }
 
-/**
- * Returns the pod's group. Upstream: `spec.schedulingGroup.podGroupName`, the name of a PodGroup in the pod's namespace
- * (1.36 and later).
- */
+/** Returns the pod's PodGroup. Upstream: `spec.schedulingGroup.podGroupName` (1.36 and later). */
 function groupOf({ metadata, spec }: Pod): string | undefined {
   const name = spec?.schedulingGroup?.podGroupName;
   return name === undefined ? undefined : `${metadata.namespace}/${name}`;
@@ -148,9 +141,7 @@ function nodeOf(pod: Pod): string | undefined {
   return pod.spec?.nodeName;
 }
 
-/**
- * Returns whether this scheduler places the pod now. A pod with scheduling gates waits until its last gate is removed.
- */
+/** Returns true if this scheduler can place the pod now. A pod with scheduling gates must wait. */
 function isOurs(pod: Pod): boolean {
   const { nodeName, schedulerName = NAME, schedulingGates = [] } = pod.spec ?? {};
   const isOpen = nodeName === undefined && schedulingGates.length === 0;

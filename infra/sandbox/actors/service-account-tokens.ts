@@ -9,7 +9,6 @@ import { keyOf, secrets, serviceAccounts, type Secret, type ServiceAccount } fro
 
 export interface TokenKeys {
   readonly caPem: string;
-  /** Issues a token that the API server accepts. */
   readonly issueToken: (of: {
     readonly namespace: string;
     readonly secret: string;
@@ -37,9 +36,7 @@ export function startServiceAccountTokenController(options: ActorOptions & Token
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
   };
 
-  /**
-   * Reads the account from the API server. With an old cache, the controller would delete the Secret of a new account.
-   */
+  /** Reads the account from the API server. The cache may lack a new account, whose Secret would then be deleted. */
   const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
     const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });
     const { [ACCOUNT_UID]: expected = account?.metadata.uid } = metadata.annotations ?? {};

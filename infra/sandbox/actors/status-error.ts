@@ -1,4 +1,4 @@
-/** An error for an API server's refusal. */
+/** The error of a request that the API server has refused. */
 export interface Status {
   readonly reason: string;
   readonly message: string;
@@ -30,10 +30,7 @@ export function isForbidden(error: unknown): error is StatusError {
   return hasCode(error, 403);
 }
 
-/**
- * Returns undefined if the error says that an object does not exist. Otherwise throws the error again. For use in a
- * `catch`.
- */
+/** Returns undefined for a NotFound error. Throws every other error. */
 export function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -42,8 +39,8 @@ export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
 /**
- * Returns whether another writer has changed the object first: the resourceVersion is old, or the test of a JSON patch
- * fails. The caller reads the object again.
+ * Returns true if the object has changed since it was read. The resourceVersion is then old, or the test in a JSON
+ * patch fails.
  */
 export const isConflict = (error: unknown): boolean =>
   (hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists") ||
@@ -58,5 +55,5 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns whether the resourceVersion of a list or watch is too old. The caller lists again. */
+/** Returns true if the resourceVersion of a list or watch is too old. */
 export const isExpired = (error: unknown): boolean => hasCode(error, 410);

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's taint manager. It deletes pods that do not tolerate a NoExecute taint of their node. A pod
- * with `tolerationSeconds` is deleted after this time. Upstream: kubernetes 1.36
+ * kube-controller-manager's taint manager. It deletes pods that do not tolerate a NoExecute taint of their node. If a
+ * pod's toleration has `tolerationSeconds`, the pod is deleted after this time. Upstream: kubernetes 1.36
  * `pkg/controller/tainteviction/taint_eviction.go` (`deletePodHandler`, `addConditionAndDeletePod`),
  * `timed_workers.go`.
  */
@@ -13,10 +13,7 @@ import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
 
-/**
- * The number of attempts after which the taint manager gives up, until the pod's tolerations or the node's taints
- * change.
- */
+/** The maximum number of attempts to delete a pod. */
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 10;
 const DISRUPTION: Disruption = {
@@ -28,8 +25,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const { clock, caches } = options;
   const recorder = createEventRecorder(options.client, clock, "taint-eviction-controller");
   /**
-   * Planned and running deletions, by the pod's key. The value of a planned deletion is a function that stops the
-   * timer. The value of a running deletion is undefined.
+   * Maps a pod's key to its deletion. For a planned deletion, the value is a function that cancels the timer. For a
+   * running deletion, the value is undefined.
    */
   const work = new Map<string, (() => void) | undefined>();
   const stopped = new AbortController();
@@ -38,8 +35,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // A planned deletion keeps its time even if tolerationSeconds changes. A deletion that is running is not planned
-    // again.
+    // If tolerationSeconds changes, the time of a planned deletion does not change.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);
     if (isLater) work.set(keyOf(pod), plan(pod, ms));
@@ -66,9 +62,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     work.delete(keyOf(pod));
   };
 
-  /**
-   * Deletes the pod. Returns false if the deletion failed and must be attempted again. Does not read the taints again.
-   */
+  /** Deletes the pod. Returns false if the deletion failed. */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
     try {
@@ -91,7 +85,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     if (node !== undefined && (previous === undefined || placeOf(previous) !== placeOf(pod))) consider(pod, node);
   });
   caches.nodes.onChange((node, previous) => {
-    // The deletion of a node does not cancel the planned deletions of its pods.
+    // If a node is deleted, the planned deletions of its pods are not cancelled.
     if (node === undefined) return;
     if (JSON.stringify(noExecuteTaints(node)) === JSON.stringify(noExecuteTaints(previous))) return;
     for (const pod of caches.podsOn(node.metadata.name)) consider(pod, node);
@@ -103,7 +97,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 }
 
-/** Returns the fields of a pod that affect the taint manager. */
+/** Returns the fields of a pod whose changes the taint manager handles. */
 function placeOf({ spec }: Pod): string {
   return JSON.stringify([spec?.nodeName, spec?.tolerations]);
 }

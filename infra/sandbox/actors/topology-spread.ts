@@ -1,6 +1,6 @@
 /**
- * Topology spread constraints. A constraint with DoNotSchedule forbids nodes. A constraint with ScheduleAnyway scores
- * nodes.
+ * Topology spread constraints. A constraint with DoNotSchedule excludes nodes. A constraint with ScheduleAnyway only
+ * affects the scores of nodes.
  */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";
@@ -20,10 +20,7 @@ export interface Admits {
 
 const labelsOf = ({ metadata }: Node): Labels => metadata.labels ?? {};
 
-/**
- * Returns why a constraint forbids the node, in kube-scheduler's words. Returns undefined if no constraint forbids the
- * node.
- */
+/** Returns kube-scheduler's message if a constraint excludes the node. */
 export function whatIsUneven(
   pod: Pod,
   node: Node,
@@ -53,7 +50,7 @@ function isCounted({ nodeAffinityPolicy, nodeTaintsPolicy }: Constraint, node: N
   return nodeTaintsPolicy !== "Honor" || admits.byTaints(node);
 }
 
-/** Returns whether the constraint counts the other pod. Terminating pods are not counted. */
+/** Returns true if the constraint applies to the other pod. Terminating pods are ignored. */
 function isOne(constraint: Constraint, pod: Pod, other: Pod): boolean {
   const { namespace, deletionTimestamp } = other.metadata;
   return namespace === pod.metadata.namespace && deletionTimestamp === undefined && isSelected(constraint, pod, other);
@@ -68,15 +65,15 @@ function isSelected({ labelSelector, matchLabelKeys = [] }: Constraint, pod: Pod
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** kube-scheduler's default constraints, for a pod that has no constraints but belongs to a ReplicaSet. */
+/** kube-scheduler's default constraints. They apply if a ReplicaSet's pod has no constraints. */
 const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },
 ];
 
 /**
- * Returns a score for each node with the topology labels. A node with more similar pods in its domains gets a higher
- * score. Returns undefined if no constraint scores nodes.
+ * Returns a score for each node that has the topology labels. Nodes with more similar pods in their domains have higher
+ * scores. Returns undefined if no constraint affects the scores.
  */
 export function crowdingOf(
   pod: Pod,

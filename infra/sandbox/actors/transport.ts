@@ -1,6 +1,6 @@
 /**
- * Sends requests to one API server over one pool of connections. client-node reads the kubeconfig and supplies
- * credentials. client-node's own transport would open a new pool for every request.
+ * Sends requests to one API server over one connection pool. client-node reads the kubeconfig and supplies the
+ * credentials. It is not used for requests, because it opens a new pool for every request.
  */
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
@@ -16,14 +16,12 @@ export interface RawRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Aborts the request, as if the client disconnects. */
   readonly signal?: AbortSignal;
 }
 
-/** The maximum number of connections of a client. Further requests wait. */
 const MAX_CONNECTIONS = 32;
 
-/** The timeout of an answer. Admission webhooks may delay an answer by half a minute. */
+/** The timeout for an answer. Admission webhooks may delay an answer by up to 30 s. */
 const TIMEOUT_MS = 65_000;
 
 class StaleConnectionError extends Error {
@@ -33,7 +31,7 @@ class StaleConnectionError extends Error {
 }
 
 export interface Transport {
-  /** Sends a request. With `signal`, the answer is a stream that ends when the signal aborts. */
+  /** Sends a request. If `signal` is set, the answer is a stream that ends when the signal aborts. */
   send(request: RawRequest, signal?: AbortSignal): Promise<IncomingMessage>;
   close(): void;
 }
@@ -42,7 +40,7 @@ export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error("the kubeconfig names no current cluster");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
-  // Watches do not use the pool, because each watch would occupy a connection.
+  // Each watch has its own connection, because watches would occupy the pool's connections.
   const watches = new Agent();
   const credentials = readCredentials(config);
 
@@ -73,10 +71,9 @@ export function createTransport(config: KubeConfig): Transport {
         return await attempt(request, signal);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
-        // The server may have closed an idle connection. A write is not repeated, because the server may have performed
-        // it.
+        // Writes are not repeated, because the server may have performed the first request.
         if (request.method !== "GET") throw error.cause;
-        // Uses a new connection, because other idle connections may be closed, too.
+        // Uses a new connection, because the server may have closed all idle connections.
         return attempt(request, signal, true);
       }
     },
@@ -96,7 +93,7 @@ async function readCredentials(config: KubeConfig): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const { headers, ...tls } = options;
-  // Creates the context once, because reading the CA certificate takes longer than the handshake of a connection.
+  // Creates the context only once, because reading the CA certificate is slow.
   const secureContext = createSecureContext(tls);
   return { tls: { ...tls, secureContext }, identity: (headers ?? {}) as OutgoingHttpHeaders };
 }
@@ -110,7 +107,7 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
 export interface Impersonated {
   readonly user: string;
   readonly groups?: readonly string[];
-  /** More attributes of the user, sent as `Impersonate-Extra-…` headers. */
+  /** Additional attributes of the user. They are sent as `Impersonate-Extra-…` headers. */
   readonly extra?: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** Writes into a pod's status why the pod is unschedulable, and the node to which the pod is nominated. */
+/** Updates a pod's status with the reasons why it is unschedulable, and with its nominated node. */
 import type { KubeClient } from "./client.ts";
 import { timestamp, type Clock } from "./clock.ts";
 import { findCondition, withCondition, type Condition } from "./conditions.ts";
@@ -14,7 +14,7 @@ export interface Teller {
 }
 
 export interface Refusal {
-  /** The reasons why the pod fits no node, one for each node. */
+  /** Contains one reason for each node. */
   readonly reasons: readonly string[];
   readonly attempt: Attempt;
 }
@@ -38,8 +38,8 @@ export async function tellUnschedulable(teller: Teller, pod: Pod, refusal: Refus
 }
 
 /**
- * Returns the node to which the pod is nominated after a preemption attempt. A pod that is not eligible to preempt
- * other pods keeps its nomination.
+ * Returns the nominated node after a preemption attempt. If the pod may not preempt other pods, its nominated node does
+ * not change.
  */
 function nominationAfter(attempt: Attempt, { status }: Pod): string | undefined {
   switch (attempt.outcome) {

@@ -1,4 +1,4 @@
-/** Determines whether a pod's volumes can be used on a node, by the node affinity of the bound PersistentVolumes. */
+/** Determines whether a node can use a pod's volumes. The node affinity of the PersistentVolumes decides. */
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "./resources.ts";
 
 export interface Storage {
@@ -10,7 +10,7 @@ type Terms = NonNullable<
   NonNullable<NonNullable<NonNullable<PersistentVolume["spec"]>["nodeAffinity"]>["required"]>["nodeSelectorTerms"]
 >;
 
-/** Returns the node selector terms of each volume that can be used only on some nodes. */
+/** Returns the node selector terms of the pod's volumes. Volumes without a node affinity are left out. */
 export function reachOf({ metadata, spec }: Pod, { claims, volumes }: Storage): readonly Terms[] {
   const names = (spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   return names.flatMap((name) => {

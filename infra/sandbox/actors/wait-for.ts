@@ -1,4 +1,4 @@
-/** Waits until an object fulfils a condition, by watching the object. */
+/** Watches an object until it fulfils a condition. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "./client.ts";
 import type { Key, KubeObject, Resource } from "./resources.ts";
@@ -7,7 +7,7 @@ import { StatusError } from "./status-error.ts";
 export interface Awaited<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly key: Key;
-  /** Describes the condition, for the error after the timeout. */
+  /** Describes the condition in the timeout error. */
   readonly what: string;
   readonly until: (object: T) => boolean;
   readonly timeoutMs?: number;
@@ -32,10 +32,7 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
 }
 
-/**
- * Yields the states of the object. A watch without a resourceVersion starts with the current state. If the watch ends
- * or breaks, a new watch starts.
- */
+/** Yields each state of the object. Starts a new watch if a watch ends or fails. */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

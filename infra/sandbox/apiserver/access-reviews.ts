@@ -68,7 +68,7 @@ function subjectErrors({ username, groups }: User): readonly FieldError[] {
   return invalidIf(nobody, "spec.user", "", "at least one of user or group must be specified");
 }
 
-/** Checks that a LocalSubjectAccessReview asks about the namespace in its own metadata. */
+/** Checks that a LocalSubjectAccessReview is for the namespace in its metadata. */
 function placeErrors(place: string, resource: unknown): readonly FieldError[] {
   const namespace = stringAt(resource, "namespace");
   const elsewhere = place !== "" && namespace !== place;

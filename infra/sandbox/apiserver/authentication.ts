@@ -7,7 +7,7 @@ import { fail } from "./status.ts";
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** Authenticates a request. A request without credentials is anonymous. A request with wrong credentials is refused. */
+/** Authenticates a request. A request without credentials is anonymous. */
 export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];
@@ -15,8 +15,8 @@ export function authenticate(state: ServerState, { authorization }: IncomingHttp
 }
 
 /**
- * Returns the user of a token, and the requested audiences for which the token is valid. Without requested audiences,
- * the token must be for this server.
+ * Returns the user of a token, and the requested audiences of the token. If no audience is requested, the token must be
+ * for this server.
  */
 export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
   const audiences = named.length === 0 ? [ISSUER] : named;

@@ -1,4 +1,4 @@
-/** Role-based access control, from the roles and bindings in the store. */
+/** Role-based access control (RBAC). */
 import type { ServerState, User } from "./context.ts";
 import { RBAC_GROUP } from "./kinds/rbac.ts";
 import { type KubeObject, stringAt, recordsAt, viewAs } from "./objects.ts";
@@ -21,15 +21,13 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /**
-   * A text that names the binding that allows the request, or the bindings to missing roles if the request is refused.
-   */
+  /** Describes the binding that allows the request. If the request is refused, lists the missing roles. */
   readonly reason: string;
 }
 
 /**
- * Throws if the user may not make a request. For a subresource with a slash, such as `evacuate/cancel`, checks only the
- * part before the slash.
+ * Throws if the user may not make the request. For the subresource `evacuate/cancel`, only the permission for
+ * `evacuate` is needed.
  */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
   const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];
@@ -49,7 +47,7 @@ export function decide(state: ServerState, user: User, attributes: Attributes): 
   return { allowed: false, reason };
 }
 
-/** Lists the rules for the user in a namespace, for SelfSubjectRulesReview. */
+/** Lists the user's rules in a namespace, for SelfSubjectRulesReview. */
 export function rulesFor(state: ServerState, user: User, namespace: string): readonly Rule[] {
   return bindingsOf(state, user, namespace).flatMap((binding) => rulesOf(state, binding, []));
 }
@@ -130,7 +128,7 @@ function matchesPath(urls: readonly string[], path: string): boolean {
   return urls.some((url) => (url.endsWith("*") ? path.startsWith(url.slice(0, -1)) : url === path));
 }
 
-/** Refuses a request. Appends `reason`, the text about bindings to missing roles, as the real server does. */
+/** Refuses a request. Appends `reason` to the message. */
 export function refuse(user: User, attributes: Attributes, reason = ""): never {
   const suffix = reason === "" ? "" : `: ${reason}`;
   if (!attributes.isResource) {

@@ -1,7 +1,4 @@
-/**
- * Lets work continue after the request is answered, as the real server's controllers do. Prints errors of the work,
- * because no answer can report these errors.
- */
+/** Continues with work after the request is answered. Prints its errors, because the client no longer waits. */
 export function inBackground(work: Promise<unknown>): void {
   work.catch((error: unknown) => console.error(error));
 }

@@ -27,13 +27,10 @@ export interface ServerState {
   readonly tokenIssuer: TokenIssuer;
   readonly secretTokens: SecretTokenIssuer;
   readonly faults: FaultPlan;
-  /**
-   * The number of failed calls of each webhook with failurePolicy Ignore. The request continued after each of these
-   * calls.
-   */
+  /** Counts the failed calls of each webhook with failurePolicy Ignore. */
   readonly failedOpen: Map<string, number>;
   readonly network: PodNetwork;
-  /** Groups and versions that another server serves. */
+  /** The API groups and versions that another server serves. */
   readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
   /** Calls `fn` once after `ms` milliseconds. The returned function cancels the timer. */
@@ -48,7 +45,6 @@ export interface RequestContext {
   readonly body: Buffer;
   /** Texts for the `Warning` headers of the answer. */
   readonly warnings: string[];
-  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -73,9 +69,9 @@ export interface ListMeta {
 
 /** Sends the events of a watch in the representation that the client accepts. */
 export interface WatchSink {
-  /** Whether the client must read earlier events before the server sends more. */
+  /** True if the client must read earlier events first. */
   readonly isFull: boolean;
-  /** Wakes the watch when the client has read events or has disconnected. */
+  /** Wakes the watch after the client has read events or has disconnected. */
   readonly bell: Bell;
   send(type: string, stored: StoredObject): void;
   /** Sends a BOOKMARK event, or an ERROR event with a Status. */
@@ -99,7 +95,6 @@ export function collectionOf(state: ServerState, kind: ResourceKind): Collection
   return state.store.collection(kind.storage, kind.selectableFields);
 }
 
-/** Renders a time as Kubernetes writes it in metadata, in whole seconds. */
 export function timestamp(date: Date): string {
   return date.toISOString().replace(/\.\d+Z$/, "Z");
 }

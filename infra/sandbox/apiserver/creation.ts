@@ -71,8 +71,8 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
 }
 
 /**
- * The characters of generated names. Vowels and similar characters are left out, as in
- * k8s.io/apimachinery/pkg/util/rand.
+ * The characters of generated names, from k8s.io/apimachinery/pkg/util/rand. Vowels and similar characters are left
+ * out.
  */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const LONGEST_PREFIX = 58;

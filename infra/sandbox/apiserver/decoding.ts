@@ -40,7 +40,7 @@ const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/x-www-form-urlencoded": parseJson,
 };
 
-/** Decodes a body. `type`: the kind that the request expects. */
+/** Decodes a body. `type` is the expected kind in error messages. */
 export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   if (mediaTypeOf(ctx) === "application/vnd.kubernetes.protobuf") return decodeProtobuf(ctx.body);
   const parse = FORMATS[mediaTypeOf(ctx)];
@@ -68,8 +68,8 @@ function summaryOf(body: Buffer): string {
 const TYPE_META = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 /**
- * Returns the paths of fields that occur twice in an object of the body, such as `spec.containers[0].name`. The server
- * uses the last value.
+ * Returns the paths of fields that occur twice in the body, such as `spec.containers[0].name`. The server uses the last
+ * value.
  */
 export function duplicateFields(ctx: RequestContext): readonly string[] {
   if (!/json|form/.test(mediaTypeOf(ctx))) return [];
@@ -109,7 +109,7 @@ export function checkObject(ctx: ResourceContext, value: Tree): KubeObject {
   return object;
 }
 
-/** Removes empty values, because the server does not store them. */
+/** Removes empty lists and maps, because the server does not store them. */
 function dropEmpty(meta: Tree): void {
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
     const value = meta[field];
@@ -136,7 +136,7 @@ function checkType({ kind, state }: ResourceContext, value: Tree): void {
   badRequest(`the API version in the data (${apiVersion}) does not match the expected API version (${expected})`);
 }
 
-/** The source file that some messages of the real server name. */
+/** Some messages of the real server contain this source location. */
 const SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 function alignNamespace(object: KubeObject, namespace: string): void {

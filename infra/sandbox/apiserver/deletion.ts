@@ -1,4 +1,4 @@
-/** DELETE: deletes an object at once, or later if a grace period or finalizers delay the deletion. */
+/** DELETE: deletes an object, possibly after a grace period or after its finalizers are removed. */
 import { isDeepStrictEqual } from "node:util";
 import { admitDeletion } from "./admission/webhooks.ts";
 import {
@@ -33,7 +33,7 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
 /** Namespaces that the server refuses to delete. */
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
-/** The kinds whose deletion answers with the deleted object. For all other kinds the answer is a Status. */
+/** The answer to the deletion of these kinds is the deleted object. For other kinds the answer is a Status. */
 const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims", "persistentvolumes"]);
 
 export function successStatus(code: number, details?: unknown): unknown {
@@ -52,11 +52,10 @@ export async function handleDeleteCollection(ctx: ResourceContext): Promise<Answ
 
 export interface Deletion {
   readonly object: KubeObject;
-  /** Whether the object is removed. If false, a grace period or finalizers still keep the object. */
+  /** True if the object is removed. False if a grace period or finalizers delay the removal. */
   readonly gone: boolean;
 }
 
-/** Deletes an object as a client requests. Admission plugins and webhooks may refuse the deletion. */
 async function deleteObject(
   ctx: ResourceContext,
   options: DeleteOptions & { readonly isDryRun: boolean },
@@ -90,8 +89,8 @@ async function deleteObject(
 }
 
 /**
- * Returns the states that webhooks review. For a pod that is removed at once, webhooks review two changes: the new
- * deletionTimestamp, and the removal.
+ * Returns the states that webhooks review. If a pod is removed at once, webhooks review the deletionTimestamp first and
+ * the removal second.
  */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);
@@ -104,8 +103,8 @@ interface Removal {
 }
 
 /**
- * Marks an object as terminating, and removes the object if neither finalizers nor a grace period keep it. Returns
- * undefined if the object has changed since `stored`.
+ * Sets the deletionTimestamp of an object. Removes the object, unless finalizers or a grace period delay the removal.
+ * Returns undefined if the object has changed since `stored`.
  */
 export function remove(state: ServerState, kind: ResourceKind, { stored, options }: Removal): Deletion | undefined {
   const collection = collectionOf(state, kind);
@@ -143,8 +142,8 @@ function isPod(kind: ResourceKind): boolean {
 }
 
 /**
- * Returns the grace period in seconds. Only a pod on a node has a grace period. The kubelet ends the pod within this
- * period, and then deletes the pod with a grace period of 0.
+ * Returns the grace period in seconds. Only a pod on a node has a grace period. The kubelet stops the pod, and then
+ * deletes it with a grace period of 0.
  */
 function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: asked }: DeleteOptions): number {
   if (!isPod(kind)) return 0;
@@ -156,7 +155,7 @@ function graceOf(kind: ResourceKind, pod: KubeObject, { gracePeriodSeconds: aske
   return grace < 0 ? 1 : grace;
 }
 
-/** Finalizers that the garbage collector removes after it has handled the dependents. */
+/** The garbage collector removes these finalizers after it has handled the dependents. */
 const WAITING: Readonly<Record<string, readonly string[]>> = { Orphan: ["orphan"], Foreground: ["foregroundDeletion"] };
 
 function finalizersAfter(kind: ResourceKind, { metadata }: KubeObject, options: DeleteOptions): string[] {
@@ -173,8 +172,8 @@ function ownFinalizers({ finalizer }: ResourceKind, { deletionTimestamp }: KubeO
 }
 
 /**
- * Returns a copy of the object that is marked as terminating. Returns undefined if the object already terminates and
- * the request does not shorten the grace period.
+ * Returns a copy of the object with a deletionTimestamp. Returns undefined if the object is already terminating and its
+ * grace period does not become shorter.
  */
 function mark(
   state: ServerState,
@@ -196,8 +195,7 @@ function mark(
     if (metadata.generation !== undefined) metadata.generation += 1;
     if (object.kind === "Namespace") childOf(object, "status").phase = "Terminating";
   } else if (given > 0) {
-    // The shortened grace period starts at the first request. If the shortened period is already over, the pod gets at
-    // most 1 s.
+    // The shorter grace period starts at the first deletion. If it is already over, the pod gets at most 1 s.
     const end = Date.parse(deletionTimestamp) - milliseconds(given) + milliseconds(grace);
     metadata.deletionTimestamp = timestamp(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(grace, 1) : grace;
@@ -205,7 +203,7 @@ function mark(
   return object;
 }
 
-/** Converts seconds to milliseconds. A very long grace period overflows, as Go's 64-bit nanoseconds do. */
+/** Converts seconds to milliseconds. A very long grace period overflows as in Go. */
 function milliseconds(seconds: number): number {
   return Number(BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n) / 1_000_000n);
 }

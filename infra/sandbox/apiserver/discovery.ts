@@ -1,4 +1,4 @@
-/** Discovery: the served groups, versions and resources, in one document or in several. */
+/** Discovery: lists the served groups, versions and resources. */
 import { REVIEWS } from "./access-reviews.ts";
 import type { RequestContext } from "./context.ts";
 import type { ResourceKind } from "./kinds/kind.ts";

@@ -24,8 +24,8 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
 }
 
 /**
- * Returns whether the user may grant permissions that the user does not have. The user needs the verb `escalate` on the
- * role, or the verb `bind` for a binding to the role.
+ * Returns true if the user may grant permissions that the user does not have. This needs the verb `escalate` on a role,
+ * or the verb `bind` for a binding.
  */
 function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bind", role: KubeObject): boolean {
   const { name = "", namespace = "" } = role.metadata;
@@ -50,7 +50,7 @@ function refuseMissing(ctx: ResourceContext, object: KubeObject, rules: readonly
   fail({ reason: "Forbidden", resource: resourceOf(kind), name, message });
 }
 
-/** Returns the single permissions that a rule grants: every combination of its values. */
+/** Splits a rule into its single permissions. */
 function singleRights(rule: Rule, namespace: string): readonly Attributes[] {
   const { verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
   const names = resourceNames.length === 0 ? [""] : resourceNames;

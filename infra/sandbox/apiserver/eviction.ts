@@ -1,4 +1,4 @@
-/** POST pods/{name}/eviction: deletes a pod, unless a disruption budget refuses the deletion. */
+/** POST pods/{name}/eviction: deletes a pod, unless a PodDisruptionBudget refuses the deletion. */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
@@ -32,7 +32,7 @@ export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 201, body: successStatus(201) };
 }
 
-/** Copies the query's dryRun into the Eviction's deleteOptions, which webhooks can read. */
+/** Copies the query's dryRun into the Eviction's deleteOptions, because webhooks cannot read the query. */
 function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): DeleteOptions {
   const dryRun = info.query.getAll("dryRun");
   if (!isRecord(eviction.deleteOptions)) return { dryRun };
@@ -62,7 +62,9 @@ function evict(ctx: ResourceContext, options: Options): void {
 const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/** Returns whether an eviction ignores budgets: the pod is pending, finished or terminating. */
+/**
+ * Returns true if the eviction of a pod ignores PodDisruptionBudgets. The pod is then pending, finished or terminating.
+ */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");
   return (
@@ -80,8 +82,8 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
 }
 
 /**
- * Returns whether the eviction of an unready pod uses no allowed disruption: the budget has enough healthy pods, or its
- * unhealthyPodEvictionPolicy permits the eviction.
+ * Returns true if the eviction of an unready pod needs no allowed disruption. Either the budget has enough healthy
+ * pods, or its unhealthyPodEvictionPolicy permits the eviction.
  */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");
@@ -91,10 +93,7 @@ function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   return stringAt(budget, "spec.unhealthyPodEvictionPolicy") === "AlwaysAllow" || (healthy >= desired && desired > 0);
 }
 
-/**
- * Uses one allowed disruption of the budget, and adds the pod to disruptedPods, so that the disruption controller no
- * longer expects the pod.
- */
+/** Uses one allowed disruption of the budget, and adds the pod to disruptedPods. */
 function spend(ctx: ResourceContext, budget: StoredObject, dryRun: boolean): void {
   const { name: podName } = ctx.info;
   const object = parse(budget);

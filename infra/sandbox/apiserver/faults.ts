@@ -16,19 +16,16 @@ export type Effect =
   | { readonly type: "TruncatedBody" }
   /** Breaks a watch after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
-  /**
-   * Breaks the call to a webhook before the webhook gets the request, as on a closed connection. The webhook's
-   * failurePolicy then applies.
-   */
+  /** Breaks the call to a webhook before the webhook gets the request. */
   | { readonly type: "LostReview" }
-  /** Calls the webhook, and discards the webhook's answer. The webhook's failurePolicy then applies. */
+  /** Calls the webhook, and discards its answer. */
   | { readonly type: "LostVerdict" };
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];
 
 export type ErrorCode = 401 | 409 | 422 | 429 | 500 | 503;
 
-/** The requests that a fault affects. A fault without any of these fields affects every request. */
+/** Selects the requests that a fault affects. By default, a fault affects every request. */
 export interface FaultMatch {
   readonly verbs?: readonly string[];
   readonly users?: readonly string[];
@@ -39,14 +36,13 @@ export interface FaultMatch {
 export interface Fault {
   readonly match?: FaultMatch;
   readonly effect: Effect;
-  /** The probability of the fault, from 0 to 1. The default is 1. */
+  /** The probability of the fault, from 0 to 1. Defaults to 1. */
   readonly probability?: number;
-  /** The maximum number of times that the fault happens. */
   readonly times?: number;
 }
 
 export class FaultPlan {
-  /** The faults that have happened, for example for the message of a failing test. */
+  /** The faults that have happened. Failing tests may print them. */
   readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
   /** Injects faults. The returned function removes these faults. */
@@ -63,8 +59,8 @@ export class FaultPlan {
   }
 
   /**
-   * Returns the faults for this request, or for a call to a webhook about this request, in the order of their
-   * injection.
+   * Returns the faults for this request, in the order of their injection. If `webhook` is set, returns the faults for
+   * the call to this webhook.
    */
   draw(info: RequestInfo, user: User, webhook = ""): readonly Effect[] {
     const drawn = this.#faults.filter(({ fault: { match = {}, effect, probability = 1 }, left }) => {

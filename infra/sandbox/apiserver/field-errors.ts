@@ -1,4 +1,4 @@
-/** Field errors in the words of the real server (k8s.io/apimachinery/pkg/util/validation/field/errors.go). */
+/** Field errors with the real server's messages (k8s.io/apimachinery/pkg/util/validation/field/errors.go). */
 import { textOf } from "./objects.ts";
 import type { FieldError } from "./status.ts";
 

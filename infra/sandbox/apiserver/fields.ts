@@ -2,14 +2,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
-/** Describes which lists and maps of a kind consist of separately owned fields. */
+/** Describes the lists and maps of a kind whose items can have different owners. */
 export interface FieldSchema {
   /**
-   * Maps the path of a list to the keys that identify an item. With no keys, the item's value identifies the item. A
-   * list without an entry in this map is atomic: the whole list is one field.
+   * Maps the path of a list to the keys that identify an item. If there are no keys, the item's value identifies the
+   * item. A list that is missing in this map is atomic: the whole list is one field.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Paths of atomic maps. Each atomic map is one field. */
+  /** The paths of atomic maps. Each atomic map is one field. */
   readonly atomicMaps: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-/** A position in an object. `key` has all FieldsV1 elements, and `path` has only the names of fields. */
+/** A position in an object. `key` contains FieldsV1 elements, and `path` contains only field names. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;
@@ -57,7 +57,6 @@ function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> 
   return new Map(value.map((item: unknown) => [elementOf(item, keys), item]));
 }
 
-/** Keys of list items that have a default value in the API. */
 const KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: "TCP" };
 
 function elementOf(item: unknown, keys: readonly string[]): string {
@@ -72,7 +71,7 @@ export function fieldsOf(object: unknown, schema: FieldSchema): FieldSet {
   return fields;
 }
 
-/** Collects the fields of a value. `withMaps`: whether each map or list is also a field. */
+/** Collects the fields of a value. If `withMaps` is true, each map and each list is also a field. */
 function collect(value: unknown, place: Place, into: { fields: FieldSet; withMaps: boolean }): void {
   const parts = partsOf(value, place);
   const isItem = place.key.slice(place.key.lastIndexOf("\n") + 1).startsWith("k:");
@@ -123,7 +122,7 @@ function assemble(parts: Map<string, unknown>, asList: boolean): unknown {
   return Object.fromEntries([...parts].map(([element, part]) => [element.slice(2), part]));
 }
 
-/** Removes fields. Also removes a map that becomes empty. */
+/** Removes fields, and maps that become empty. */
 export function removeFields(value: unknown, fields: FieldSet, schema: FieldSchema): unknown {
   return fields.size === 0 ? value : remove(value, fields, root(schema));
 }

@@ -1,5 +1,6 @@
 /**
- * Impersonates another user, as the `Impersonate-*` headers demand. The constrained impersonation of 1.36 is left out.
+ * Impersonates the user in the `Impersonate-*` headers. The constrained impersonation of Kubernetes 1.36 is not
+ * supported.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { withAuthenticated } from "./authentication.ts";
@@ -58,10 +59,7 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
   return { username, groups: all, extra, ...(uid !== undefined && { uid }) };
 }
 
-/**
- * Returns the permissions that the impersonation requires: for the user, for each group, for the UID, and for each
- * extra value.
- */
+/** Returns the permissions that the impersonation requires. */
 function attributesOf({ username, groups, uid, extra }: Wanted): readonly Attributes[] {
   const account = serviceAccountOf(username);
   const base = { isResource: true, verb: "impersonate", group: "", subresource: "", namespace: "" } as const;

@@ -25,13 +25,10 @@ const NAMESPACE = struct({
   status: struct({ phase: text }),
 });
 
-/** Whether expressions may use the variable `params`, which only a policy with a `paramKind` has. */
+/** Only policies with a `paramKind` have the variable `params`. */
 export type Variables = "plain" | "withParams";
 
-/**
- * Returns the CEL language of admission expressions. With a schema, the language checks the fields of the object or of
- * the policy's parameter.
- */
+/** Returns the CEL language for admission expressions. If a schema is given, expressions may use only its fields. */
 export function languageOf(object?: Structural, variables: Variables = "plain", params?: Structural): Language {
   const language = new Language().declare(object, "object", "oldObject").declare(undefined, "variables");
   if (variables === "withParams") language.declare(params, "params");
@@ -42,7 +39,7 @@ const LANGUAGES = { plain: languageOf(), withParams: languageOf(undefined, "with
 
 interface Given {
   readonly namespaceObject?: unknown;
-  /** The policy's parameter, or null if the binding names no parameter. */
+  /** The policy's parameter. It is null if the binding has no paramRef. */
   readonly params?: unknown;
 }
 
@@ -58,7 +55,7 @@ function variablesIn({ params }: Values): Variables {
   return params === undefined ? "plain" : "withParams";
 }
 
-/** Evaluates an expression. Throws an error with the text of the real server's admission error. */
+/** Evaluates an expression. Throws the real server's error message if the evaluation fails. */
 export function evaluate(expression: string, values: Values): unknown {
   try {
     return LANGUAGES[variablesIn(values)].run(expression, values);
@@ -72,7 +69,7 @@ interface Wanted {
   readonly variables?: Variables;
 }
 
-/** Returns what is wrong with an expression. Returns undefined if it is valid. */
+/** Returns the compile error of an expression. Returns undefined if the expression is valid. */
 export function problemWith(expression: string, { types = [], variables = "plain" }: Wanted = {}): string | undefined {
   return LANGUAGES[variables].problem(expression, ...types);
 }

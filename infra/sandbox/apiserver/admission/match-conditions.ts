@@ -1,4 +1,4 @@
-/** matchConditions: CEL expressions that select the requests for which a webhook or a policy is called. */
+/** Evaluates matchConditions: CEL expressions that select the requests for a webhook or policy. */
 import type { ResourceContext } from "../context.ts";
 import type { Values } from "../cel/language.ts";
 import { evaluate, valuesOf } from "./cel.ts";
@@ -6,7 +6,8 @@ import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 /**
- * Returns true if all conditions are true, and false if any is false. Otherwise returns the evaluation errors as text.
+ * Returns false if any condition is false. Otherwise returns the evaluation errors as text, or true if all conditions
+ * are true.
  */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];

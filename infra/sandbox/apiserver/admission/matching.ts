@@ -10,8 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * Returns the kind in the version that the webhook or policy selects. With the match policy Exact, only the request's
- * version can match.
+ * Returns the kind, in the version that the webhook or policy selects. With the match policy Exact, only the version of
+ * the request can match.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;
@@ -51,8 +51,8 @@ function includes(list: readonly string[] | undefined, value: string): boolean {
 }
 
 /**
- * Returns whether a pattern such as `pods`, `pods/eviction` or `pods/*` matches. `*` matches all resources without
- * subresources. An asterisk on both sides of the slash matches everything.
+ * Returns true if a pattern such as `pods`, `pods/eviction` or `pods/*` matches. `*` matches all resources without
+ * subresources.
  */
 function matchesResource(pattern: string, resource: string, subresource: string): boolean {
   const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);
@@ -69,7 +69,7 @@ function matchesNamespace(ctx: ResourceContext, selector: LabelSelector, subject
   return matchesSelector(selector, namespace?.labels ?? {});
 }
 
-/** Returns whether the selector matches. In an update, a match with the old or the new object suffices. */
+/** Returns true if the selector matches the object. For an update, either the old or the new object must match. */
 function matchesObject(selector: LabelSelector, { object, oldObject }: AdmissionSubject): boolean {
   const states = [object, oldObject].filter((state) => state !== undefined);
   return states.some((state) => matchesSelector(selector, labelsOf(state)));

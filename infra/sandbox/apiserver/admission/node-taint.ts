@@ -1,7 +1,4 @@
-/**
- * The TaintNodesByCondition admission plugin. It taints each new node, so that no pods run there before the node
- * controller has seen the node.
- */
+/** The TaintNodesByCondition admission plugin. It adds the not-ready taint to each new node. */
 import type { ResourceContext } from "../context.ts";
 import { childOf, type KubeObject, recordsAt } from "../objects.ts";
 

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicies, whose CEL rules the server evaluates. */
+/** Evaluates the CEL rules of ValidatingAdmissionPolicies. */
 import { matchesSelector } from "../../labels.ts";
 import { type Values, messageOf } from "../cel/language.ts";
 import { type ResourceContext, collectionOf } from "../context.ts";
@@ -54,7 +54,7 @@ interface Judging {
   readonly subject: AdmissionSubject;
 }
 
-/** Returns the refusals by a policy. Evaluates the policy once for each of its parameters. */
+/** Evaluates a policy once for each of its parameters. Returns the refusals. */
 function refusalsBy(ctx: ResourceContext, { spec: { paramRef } }: PolicyBinding, judging: Judging): readonly Refusal[] {
   const params = paramsOf(ctx, judging.spec.paramKind, paramRef);
   if (typeof params !== "string") return params.flatMap((one) => refusalsOf(ctx, one, judging));
@@ -115,7 +115,7 @@ function refusalsOf(ctx: ResourceContext, params: unknown, { spec, subject }: Ju
   });
 }
 
-/** Adds the policy's own variables. Each variable is evaluated when an expression uses it. */
+/** Adds the policy's variables. A variable is evaluated only if an expression uses it. */
 function withOwn(given: Values, own: PolicySpec["variables"] = []): Values {
   const variables = {};
   const values = { ...given, variables };
@@ -132,10 +132,7 @@ interface Judgement {
   readonly refusals: readonly Refusal[];
 }
 
-/**
- * Warns or refuses, as the binding's validationActions say. Ignores the action Audit, because the sandbox has no audit
- * log.
- */
+/** Warns or refuses, depending on the binding's validationActions. Ignores the action Audit. */
 function act(ctx: ResourceContext, { metadata, spec }: PolicyBinding, { subject, refusals }: Judgement): void {
   const by = `ValidatingAdmissionPolicy '${spec.policyName}' with binding '${metadata.name}'`;
   const warnings = refusals.map(({ message }) => `Validation failed for ${by}: ${message}`);

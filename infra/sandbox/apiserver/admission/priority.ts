@@ -1,5 +1,5 @@
 /**
- * The Priority admission plugin. A pod gets the priority of its PriorityClass, and only one class may be the default.
+ * The Priority admission plugin. It sets a pod's priority from its PriorityClass, and allows only one default class.
  */
 import { type ResourceContext, collectionOf } from "../context.ts";
 import { PRIORITY_CLASSES } from "../kinds/scheduling.ts";
@@ -7,7 +7,7 @@ import { type KubeObject, childOf, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { forbid } from "./review.ts";
 
-/** Sets the priority of a new pod. The API server does this before it calls any webhook. */
+/** Sets the priority of a new pod, before any webhook is called. */
 export function admitPriority(ctx: ResourceContext, object: KubeObject): KubeObject {
   if (ctx.info.subresource !== "") return object;
   if (ctx.kind === PRIORITY_CLASSES) checkDefault(ctx, object);
@@ -33,7 +33,7 @@ function withPriority(ctx: ResourceContext, pod: KubeObject): KubeObject {
   return pod;
 }
 
-/** Returns the PriorityClass of the pod. Returns undefined if the pod names no class and no class is the default. */
+/** Returns the PriorityClass of the pod, or else the default class. */
 function classOf(ctx: ResourceContext, pod: KubeObject, name: string): KubeObject | undefined {
   if (name === "") return defaultOf(ctx);
   const found = classesOf(ctx).find(({ metadata }) => metadata.name === name);

@@ -1,4 +1,4 @@
-/** AdmissionReview, the request of an API server to a webhook (admission.k8s.io/v1). */
+/** AdmissionReview (admission.k8s.io/v1), the request that an API server sends to a webhook. */
 import { randomUUID } from "node:crypto";
 import { type ResourceContext, resourceOf } from "../context.ts";
 import type { ResourceKind } from "../kinds/kind.ts";
@@ -35,8 +35,7 @@ type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
 type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
 /**
- * Makes a review. `kind` is the kind in the version that the webhook wants, which may differ from the request's
- * version.
+ * Makes the request of an AdmissionReview. The version of `kind` may differ from the version of the client's request.
  */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
   const { subresource } = ctx.info;
@@ -60,8 +59,8 @@ export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: 
 }
 
 /**
- * Returns the name and namespace of the request. The name is empty for deletecollection, and the namespace of a
- * Namespace object is its own name.
+ * Returns the name and namespace of the request. For deletecollection, the name is empty. For a Namespace object, both
+ * are its name.
  */
 function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined) {
   const name = info.verb === "deletecollection" ? "" : info.name || (object?.metadata.name ?? "");
@@ -69,12 +68,12 @@ function placeOf({ info, kind }: ResourceContext, object: KubeObject | undefined
   return { name, ...(namespace !== "" && { namespace }) };
 }
 
-/** Returns the name in a refusal. A new object with `generateName` has no name yet. */
+/** Returns the name for a refusal message. A new object with `generateName` has no name yet. */
 export function nameInRefusal({ info }: ResourceContext, object: KubeObject | null | undefined): string {
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 }
 
-/** Refuses the request in the words of an admission plugin. */
+/** Refuses the request with the message of an admission plugin. */
 export function forbid(
   ctx: ResourceContext,
   object: KubeObject | null,

@@ -1,7 +1,4 @@
-/**
- * Finds the address of a webhook behind a Service: a ready pod that the Service selects. The API server reads the
- * Service and its pods instead of EndpointSlices, which contain the same information.
- */
+/** Finds a ready pod for a webhook with a Service. Reads the Service and its pods instead of EndpointSlices. */
 import type { Pod } from "../../actors/resources.ts";
 import { collectionOf, type ServerState } from "../context.ts";
 import { recordAt, recordsAt, viewAs } from "../objects.ts";
@@ -18,7 +15,7 @@ export interface ServiceReference {
 export interface Backend {
   /** The URL that the API server calls and shows in its error messages. */
   readonly url: URL;
-  /** The port of this machine on which the pod's process listens. */
+  /** The local port on which the pod's process listens. */
   readonly port: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks a ValidatingAdmissionPolicy's expressions for fields that the matched kinds do not have, as
- * kube-controller-manager does. The policy's status lists such fields as warnings, but the policy still works.
+ * Reports the fields in a ValidatingAdmissionPolicy's expressions that the matched kinds do not have. As in
+ * kube-controller-manager, the policy's status lists these fields as warnings.
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";
@@ -68,7 +68,7 @@ async function schemaOf(kind: ResourceKind | undefined): Promise<Structural | un
   return kind && (kind.schema === undefined ? await structureOf(kind.model ?? "") : await withMetadata(kind.schema));
 }
 
-/** Adds the schema of the metadata, which CRDs do not contain. */
+/** Adds the schema of the metadata, because CRDs do not contain it. */
 async function withMetadata(schema: Structural): Promise<Structural> {
   const metadata = await structureOf("V1ObjectMeta");
   const text = { type: "string" };

@@ -8,14 +8,10 @@ export interface AdmissionResponse {
   readonly allowed: boolean;
   readonly status?: { readonly code?: number; readonly message?: string; readonly reason?: string; details?: unknown };
   readonly warnings?: readonly string[];
-  /** The JSON patch. Only mutating webhooks may return a patch. */
   readonly operations: readonly Operation[];
 }
 
-/**
- * The error if the webhook is unreachable or late, or if its answer is malformed. The webhook's failurePolicy then
- * applies.
- */
+/** Thrown if the webhook cannot be reached, is too slow, or returns a malformed answer. */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {

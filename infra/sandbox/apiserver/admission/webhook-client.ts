@@ -18,7 +18,7 @@ export interface Webhook {
     readonly apiVersions?: readonly string[];
     readonly resources?: readonly string[];
     readonly scope?: string;
-    /** The names of the objects to which the rule applies. Only rules of policies have this field. */
+    /** The names of the objects to which the rule applies. Only policies have this field. */
     readonly resourceNames?: readonly string[];
   }[];
   readonly failurePolicy?: "Fail" | "Ignore";
@@ -27,7 +27,7 @@ export interface Webhook {
   readonly objectSelector?: LabelSelector;
   readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
   /**
-   * Whether the webhook is called again after another webhook changes the object. Only mutating webhooks have this
+   * Whether the webhook is called again after a later webhook has changed the object. Only mutating webhooks have this
    * field.
    */
   readonly reinvocationPolicy?: "Never" | "IfNeeded";
@@ -72,15 +72,15 @@ async function post(webhook: Webhook, to: Destination, body: string, signal: Abo
   }
 }
 
-/** Translates an error of Node into Go's words. */
+/** Returns Go's message for an error of Node. */
 function inGo(message: string): string {
   if (message === "socket hang up") return "EOF";
   return message.replace(/^connect ECONNREFUSED (.+)$/, "dial tcp $1: connect: connection refused");
 }
 
 /**
- * The milliseconds after which this client closes an idle connection (real server: 90 s). Webhooks keep idle
- * connections longer (workerd: 5 s), so that only injected faults break a call.
+ * The milliseconds after which idle connections are closed. The real server waits 90 s, but workerd closes its idle
+ * connections after 5 s.
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();
@@ -97,7 +97,7 @@ function agentFor(caBundle: string | undefined): Agent {
 
 interface Call {
   readonly url: URL;
-  /** The port of the pod's process on this machine. By default, the port of the URL. */
+  /** The local port of the pod's process. Defaults to the port of the URL. */
   readonly port?: number;
   readonly body: string;
   readonly agent: Agent;
@@ -106,10 +106,7 @@ interface Call {
 
 const RETRIES = 10;
 
-/**
- * Sends the request again if the webhook is busy and its answer has a Retry-After header. Returns the last answer after
- * ten retries.
- */
+/** Repeats the request up to ten times while the webhook is busy and its answer has a Retry-After header. */
 async function sendRepeatedly(call: Call): Promise<HttpAnswer> {
   for (let retries = 0; ; retries++) {
     const answer = await send(call);

@@ -18,18 +18,15 @@ export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubj
   return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
 }
 
-/**
- * Calls the mutating and the validating webhooks for a deletion. A deletion has nothing to mutate, but each webhook may
- * deny it.
- */
+/** Calls the mutating and the validating webhooks for a deletion. Each webhook may deny the deletion. */
 export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   await mutate(ctx, subject);
   await admitValidating(ctx, subject);
 }
 
 /**
- * Calls the mutating webhooks one after another, so that each webhook gets the changes of earlier webhooks. A webhook
- * with reinvocationPolicy IfNeeded is called again if a later webhook changes the object.
+ * Calls the mutating webhooks one after another. A webhook with reinvocationPolicy IfNeeded is called again if a later
+ * webhook changes the object.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
   const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
@@ -50,10 +47,7 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   return current.object;
 }
 
-/**
- * Evaluates the policies. Then calls all validating webhooks at the same time, because they cannot change the object.
- * The first denial refuses the request.
- */
+/** Evaluates the policies, and calls all validating webhooks at the same time. The first denial refuses the request. */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
   const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");
@@ -64,8 +58,8 @@ export async function admitValidating(ctx: ResourceContext, subject: AdmissionSu
 }
 
 /**
- * Returns the webhooks for a kind. Webhooks are not called for webhook configurations and policies, because a webhook
- * could otherwise prevent its own removal.
+ * Returns the webhooks for a kind. No webhook is called for webhook configurations and policies. Otherwise a webhook
+ * could prevent its own removal.
  */
 function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
   if (ctx.kind.group === ADMISSION_GROUP) return [];
@@ -75,17 +69,17 @@ function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
 
 interface Answered {
   readonly webhook: Webhook;
-  /** The kind, in the version that the webhook gets. */
+  /** The kind, in the version that is sent to the webhook. */
   readonly kind: ResourceKind;
   readonly response: AdmissionResponse;
 }
 
-/** Matches an empty warning, and a warning with characters that a header cannot contain. */
+/** Matches empty warnings, and warnings that cannot be sent in a header. */
 const UNSAYABLE = /^$|\p{Cc}/u;
 
 /**
- * Calls a webhook. Returns undefined if the webhook does not apply, or if the call of a webhook with failurePolicy
- * Ignore fails.
+ * Calls a webhook. Returns undefined if the webhook does not apply. Also returns undefined if the call fails and the
+ * failurePolicy is Ignore.
  */
 async function ask(ctx: ResourceContext, webhook: Webhook, subject: AdmissionSubject): Promise<Answered | undefined> {
   const kind = kindFor(ctx, webhook, subject.operation);
@@ -113,7 +107,7 @@ async function call(
     return response;
   } catch (error) {
     if (!(error instanceof WebhookError)) throw error;
-    // If the client has disconnected, the request fails, even with the failurePolicy Ignore.
+    // If the client has disconnected, the request fails even if the failurePolicy is Ignore.
     if (webhook.failurePolicy === "Ignore" && !ctx.signal.aborted) return countFailedOpen(ctx, webhook);
     return fail({ reason: "WebhookFailed", message: `failed calling webhook "${webhook.name}": ${error.message}` });
   }
