@@ -1,4 +1,4 @@
-/** Forwards requests for some API groups to another server, with the user's name, as kube-aggregator does. */
+/** Forwards requests for some API groups to another server, as kube-aggregator does. */
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { json } from "node:stream/consumers";

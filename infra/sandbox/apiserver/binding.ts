@@ -1,4 +1,4 @@
-/** POST pods/{name}/binding: sets the node of a pod, as the scheduler requests. */
+/** POST pods/{name}/binding: sets the node of a pod. */
 import { admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, storedIn, timestamp } from "./context.ts";
 import { decodeBody } from "./decoding.ts";

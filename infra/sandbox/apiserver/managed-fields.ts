@@ -5,7 +5,7 @@ import type { ResourceKind } from "./kinds/kind.ts";
 import type { KubeObject, ManagedFieldsEntry } from "./objects.ts";
 import { fail } from "./status.ts";
 
-/** The manager that writes, and the kind of write. */
+/** The manager that changes the object, and the operation (Apply or Update). */
 export interface Writer {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
@@ -19,7 +19,7 @@ const SYSTEM_METADATA = [
   "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "name", "namespace",
   "resourceVersion", "selfLink", "uid",
 ];
-/** Fields that the system sets. No manager owns them. */
+/** Fields that belong to no manager. */
 const NOT_OWNED = new Set([
   "apiVersion",
   "kind",
@@ -34,12 +34,15 @@ export function ownable(fields: Iterable<string>): FieldSet {
 export interface Write {
   readonly previous: KubeObject | undefined;
   readonly writer: Writer;
-  /** The fields of an applied configuration. `force`: whether the writer may take fields from other managers. */
+  /**
+   * The fields of an applied configuration. If `force` is true, the writer becomes the owner of fields that other
+   * managers own.
+   */
   readonly applied?: { readonly fields: FieldSet; readonly force: boolean };
 }
 
 /**
- * Updates the owners of fields: the writer becomes the only owner of changed fields. After an apply, the writer also
+ * Updates the owners of fields. The writer becomes the only owner of changed fields. After an apply, the writer also
  * owns all applied fields.
  */
 export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write): void {
@@ -47,7 +50,7 @@ export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
   const entries = entriesBefore(kind, object, write);
-  // A client has reset managedFields. The next apply records owners again.
+  // If a client has reset managedFields, only an apply records owners again.
   if (previous !== undefined && entries.length === 0) return;
   const own = entries.find((entry) => isSame(entry, writer));
   const others = entries.filter((entry) => entry !== own);
@@ -72,7 +75,7 @@ function entriesBefore(
   return [entryOf({ ...writer, manager: "before-first-apply", operation: "Update" }, { fields, own: undefined })];
 }
 
-/** Returns the fields that this manager owns because of an earlier apply, and the fields of all other entries. */
+/** Returns the fields in the writer's entry, and the fields in all other entries. */
 export function ownedBy({ metadata: { managedFields = [] } }: KubeObject, writer: Writer) {
   const own = managedFields.filter((entry) => isSame(entry, writer));
   const others = managedFields.filter((entry) => !own.includes(entry));
@@ -109,7 +112,7 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-/** Returns whether an entry belongs to the writer. For server-side apply, the version of the entry does not matter. */
+/** Returns true if an entry belongs to the writer. For server-side apply, the versions may differ. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
   const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
     [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),
@@ -123,7 +126,7 @@ function without(entry: ManagedFieldsEntry, lost: FieldSet): ManagedFieldsEntry 
   return left.size === fields.size ? entry : { ...entry, fieldsV1: encodeFields(left) };
 }
 
-/** Returns the new entry of a writer. An entry with unchanged fields keeps its old time. */
+/** Returns the new entry of a writer. If the fields have not changed, the time does not change. */
 function entryOf(
   writer: Writer,
   { fields, own }: { fields: FieldSet; own: ManagedFieldsEntry | undefined },
@@ -134,7 +137,7 @@ function entryOf(
   return { ...rest, fieldsType: "FieldsV1", fieldsV1, ...(subresource !== "" && { subresource }) };
 }
 
-/** Sets the entries in sorted order, so that a write without changes does not change the object. */
+/** Sorts the entries, because a write without changes must not change their order. */
 function setEntries(object: KubeObject, entries: readonly ManagedFieldsEntry[]): void {
   const kept = entries.filter(({ fieldsV1 }) => Object.keys(fieldsV1).length > 0);
   if (kept.length === 0) delete object.metadata.managedFields;
@@ -145,7 +148,7 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/** Returns the object without managedFields. If the object does not exist, returns only maps that no manager owns. */
+/** Returns the object without managedFields. For undefined, returns empty maps. */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

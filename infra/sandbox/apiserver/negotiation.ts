@@ -1,4 +1,4 @@
-/** Chooses the format of an answer, by the formats that the client accepts. */
+/** Chooses the format of an answer from the formats that the client accepts. */
 import { fail } from "./status.ts";
 
 export type Representation = "Object" | "Table" | "PartialObjectMetadata";

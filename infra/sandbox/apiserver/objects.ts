@@ -19,8 +19,7 @@ export interface ManagedFieldsEntry {
 }
 
 /**
- * The FieldsV1 format. Its keys are `f:name`, `k:{…}`, `v:…` and `.`, and each value contains the elements below the
- * key.
+ * The FieldsV1 format. The keys are `f:name`, `k:{…}`, `v:…` and `.`. The value of a key contains the fields below it.
  */
 export interface Fields {
   [key: string]: Fields;
@@ -80,7 +79,6 @@ export function stringAt(object: unknown, path: string): string {
   return textOf(fieldAt(object, path));
 }
 
-/** Returns the text of a string, number or boolean. Returns an empty text for other values. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
@@ -101,7 +99,7 @@ export function stringsAt(object: unknown, path: string): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** Returns the map at a key. Creates a missing map. */
+/** Returns the map at a key. Adds an empty map if the key is missing. */
 export function childOf(parent: Tree, key: string): Tree {
   const value = parent[key];
   if (isRecord(value)) return value;
@@ -110,10 +108,7 @@ export function childOf(parent: Tree, key: string): Tree {
   return child;
 }
 
-/**
- * Returns the stored object with the type of its kind. No check is needed, because admission and validation have
- * checked the object.
- */
+/** Returns a value as the type T without a check. Admission and validation have already checked stored objects. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function viewAs<T>(value: unknown): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion

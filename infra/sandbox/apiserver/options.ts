@@ -68,8 +68,8 @@ export function readDryRun(kind: string, values: readonly string[]): boolean {
 }
 
 /**
- * Returns a function that turns an object into the subject of an AdmissionReview. An update or patch has UpdateOptions,
- * and a creation has CreateOptions.
+ * Returns a function that makes the subject of an AdmissionReview from an object. Uses UpdateOptions if `oldObject` is
+ * set. Otherwise uses CreateOptions.
  */
 export function admissionOf({ info: { query } }: RequestContext, dryRun: boolean, oldObject?: KubeObject) {
   const given = [...query].filter(
@@ -92,12 +92,12 @@ export function writerOf(ctx: ResourceContext, operation: Writer["operation"] = 
   };
 }
 
-/** Returns the default field manager: the part of the user agent before its first slash, as in the real server. */
+/** Returns the default field manager. It is the part of the user agent before the first slash. */
 function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** Reads the options of a deletion. Ignores the query if there is a body. */
+/** Reads the options of a deletion. If the request has a body, ignores the query. */
 export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
   const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
   const { propagationPolicy: policy, orphanDependents } = options;
@@ -140,7 +140,7 @@ function integerIn(text: string): number {
   return Math.abs(Number(text)) < 2 ** 63 ? Number(text) : refuse("value out of range");
 }
 
-/** Parses a flag in a query as the real server does: every value except 0 and false means true. */
+/** Parses a flag in a query. Every value except 0 and false means true, as in the real server. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }

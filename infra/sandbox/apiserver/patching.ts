@@ -51,7 +51,7 @@ export async function handlePatch(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** Refuses a patch whose result is not an object of the kind. The message contains the result as Go prints its JSON. */
+/** Refuses a patch whose result is not an object of the kind. The message contains the result as Go-style JSON. */
 function refusePatched(patched: unknown, why: string): never {
   const { managedFields, ...metadata } = recordAt(patched, "metadata");
   const { metadata: _last, ...rest }: Tree = isRecord(patched) ? patched : {};

@@ -1,4 +1,4 @@
-/** The steps of every request: authenticate, impersonate, authorize, dispatch, render. */
+/** Handles every request: authentication, impersonation, authorization, and the answer. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -17,7 +17,7 @@ import { Bell } from "./watch-log.ts";
 
 const BODY_LIMIT = 3 * 1024 * 1024;
 
-/** Handles a request. Never rejects, so that an error affects only the client of this request. */
+/** Handles a request. Never rejects, because an error must not affect other clients. */
 export async function handleRequest(
   state: ServerState,
   request: IncomingMessage,
@@ -25,7 +25,7 @@ export async function handleRequest(
 ): Promise<void> {
   const aborted = new AbortController();
   response.on("close", () => aborted.abort()).on("error", () => response.destroy());
-  // Prevents Node from sending a Keep-Alive header, which the real server does not send.
+  // The real server does not send a Keep-Alive header.
   response.removeHeader("connection");
   const warnings: string[] = [];
   try {
@@ -40,26 +40,24 @@ export async function handleRequest(
     try {
       writeFailure(response, error, warnings);
     } catch (bug) {
-      // Node cannot send some answers, for example with an invalid status code from a webhook.
+      // Node cannot send some answers, for example if a webhook returns an invalid status code.
       writeFailure(response, bug, []);
     }
   }
 }
 
-/** Injects the faults that happen before the request is handled. */
+/** Injects the faults that happen before the request is performed. */
 async function suffer(effects: readonly Effect[], ctx: RequestContext, response: ServerResponse): Promise<void> {
   for (const effect of effects) {
     if (effect.type === "Latency") await delay(effect.milliseconds);
     else if (effect.type === "Error") failWith(effect, ctx.info);
     else if (effect.type === "ConnectionReset") response.destroy();
-    // The connection is broken, so the request must not be performed.
     if (response.destroyed) fail({ reason: "ServiceUnavailable", message: "the connection is gone" });
   }
 }
 
 /**
- * Injects the faults that break the connection before the answer, in the middle of the answer, or between the events of
- * a watch.
+ * Injects the faults that break the connection before the answer, during the answer, or between the events of a watch.
  */
 function spoil(effects: readonly Effect[], response: ServerResponse): void {
   for (const effect of effects) {
@@ -69,7 +67,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Breaks the connection after this many writes. Sends only the fraction `part` of the last write. */
+/** Breaks the connection after this many writes. `part` is the fraction of the last write that is sent. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -79,7 +77,7 @@ function breakAfter(response: ServerResponse, { writes, part }: { writes: number
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  // A watch that makes fewer than `writes` writes ends normally.
+  // A watch with fewer writes ends normally.
   const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
   Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();
@@ -109,7 +107,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return size <= BODY_LIMIT ? Buffer.concat(chunks) : fail({ reason: "RequestEntityTooLarge", limit: BODY_LIMIT });
 }
 
-/** Prints the error of a bug in this server to standard error. */
+/** Prints an error that is a bug of this server. */
 function unexpected(error: unknown): Failure {
   console.error(error);
   return { reason: "InternalError", message: error instanceof Error ? error.message : String(error) };

@@ -77,7 +77,7 @@ function readMessage(bytes: Buffer, name: string): Record<string, unknown> {
   return name === "IntOrString" || name === "Time" || name === "MicroTime" ? result : withoutEmpty(result);
 }
 
-/** Removes empty strings and messages. Go writes empty values in protobuf, but omits them in JSON. */
+/** Removes empty strings and messages, because Go omits them in JSON. */
 function withoutEmpty(message: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== "" && value !== undefined));
 }
@@ -110,7 +110,6 @@ const SCALARS: Readonly<Record<string, (reader: Reader) => unknown>> = {
   bool: (reader) => reader.varint() === 1,
 };
 
-/** Converts an unsigned 64-bit number to a signed number. */
 function signed(value: number): number {
   return value >= 2 ** 63 ? value - 2 ** 64 : value;
 }
@@ -124,7 +123,7 @@ function readValue(reader: Reader, type: string): unknown {
   return message;
 }
 
-/** Converts a time. Returns undefined for a message without fields, which is Go's zero time. */
+/** Converts a time. Returns undefined for Go's zero time, which has no fields. */
 function timeOf({ seconds, nanos = 0 }: Record<string, unknown>): string | undefined {
   if (typeof seconds !== "number") return undefined;
   const micros = String(Math.floor(Number(nanos) / 1000)).padStart(6, "0");

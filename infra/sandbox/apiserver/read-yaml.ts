@@ -1,4 +1,4 @@
-/** Reads the YAML data files next to the code that uses these files. */
+/** Reads the YAML files in this folder. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { viewAs } from "./objects.ts";

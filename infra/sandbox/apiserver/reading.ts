@@ -25,10 +25,7 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /**
-   * The labels and fields (`label=value`) that every selected object has. The store can look up these entries in its
-   * index.
-   */
+  /** The labels and fields (`label=value`) that every selected object has. The store finds them in its index. */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }
@@ -47,7 +44,7 @@ export function readSelection(ctx: ResourceContext): Selection {
   };
 }
 
-/** Maps the field names in a selector to paths in the stored object. */
+/** Replaces the field name in a selector by the field's path in stored objects. */
 function byPath({ custom, selectableFields }: ResourceKind, requirement: FieldRequirement): FieldRequirement {
   const path = selectableFields[requirement.field];
   if (path !== undefined) return { ...requirement, field: path };
@@ -95,7 +92,7 @@ interface Start {
 function readStart(ctx: ResourceContext, options: ListOptions, { entries }: Selection): Start {
   const { token, version, match, limit } = options;
   const { collection, info, state } = ctx;
-  // A list with a limit does not use the index, because the answer counts all remaining objects.
+  // A list with a limit does not use the index, because its answer contains the number of remaining objects.
   const present = (from = ""): Start => ({
     revision: state.store.revision,
     candidates: collection.list(info.namespace, limit > 0 ? [] : entries, from),
@@ -121,13 +118,12 @@ export function readRevision(
   return refuse(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
 }
 
-/** Refuses a resourceVersion that is higher than the current revision. */
 function requireRevision({ state }: ResourceContext, asked: number): void {
   const current = state.store.revision;
   if (asked > current) fail({ reason: "TooLargeResourceVersion", asked, current });
 }
 
-/** Returns the collection at a past revision: the current objects with later changes undone. */
+/** Returns the collection at a past revision, without later changes. */
 function past(ctx: ResourceContext, revision: number, from = ""): Start {
   requireRevision(ctx, revision);
   const { collection, info } = ctx;
@@ -162,12 +158,11 @@ export function keyOf({ namespace, name }: StoredObject): string {
   return `${namespace}/${name}`;
 }
 
-/** In a continue token, this revision means the current revision. */
+/** Means the current revision in a continue token. */
 const LATEST = -1;
 
 /**
- * Encodes a continue token. The key in the token omits the namespace, because the URL of the next request contains the
- * namespace.
+ * Encodes a continue token. The token does not contain the namespace, because the URL of the next request contains it.
  */
 function encodeToken({ info }: ResourceContext, rv: number, from: string): string {
   const start = from.slice(info.namespace.length);
@@ -182,7 +177,7 @@ function decodeToken({ info, kind }: ResourceContext, text: string): { revision:
       return { revision: rv, from: kind.namespaced && info.namespace === "" ? key : `${info.namespace}/${key}` };
     }
   } catch {
-    // The next statement reports the malformed token.
+    // The malformed token is reported below.
   }
   return badRequest("invalid continue token: continue key is not valid");
 }

@@ -1,4 +1,4 @@
-/** Renders objects as bytes in the format of the answer. */
+/** Renders objects in the format of the answer. */
 import { type ListMeta, isStored } from "./context.ts";
 import type { Column, ResourceKind } from "./kinds/kind.ts";
 import type { Representation } from "./negotiation.ts";
@@ -9,7 +9,7 @@ export interface RenderingOptions {
   readonly kind: ResourceKind;
   readonly as: Representation;
   readonly now: () => Date;
-  /** How much of an object is in its table row: None, Metadata or Object. */
+  /** The part of the object that each table row contains: None, Metadata or Object. */
   readonly includeObject: string;
 }
 

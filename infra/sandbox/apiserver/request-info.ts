@@ -30,7 +30,7 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** Subresources of a Namespace. `namespaces/NAME/status` is not a resource in the namespace. */
+/** The subresources of a Namespace. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
 export function readRequest(method: string, target: string): RequestInfo {
@@ -73,7 +73,7 @@ function placeOf(parts: readonly string[]) {
     const [name = "", ...subresource] = rest;
     return { namespace: second, resource: third, name, subresource: subresource.join("/") };
   }
-  // For a request about a Namespace, RBAC also uses the roles in that namespace, as in the real server.
+  // For a request about a Namespace, the real server also uses the roles in this namespace.
   const namespace = first === "namespaces" ? second : "";
   return {
     namespace,
@@ -89,16 +89,13 @@ function collectionVerb(verb: string, name: string, query: URLSearchParams): str
   return verb === "delete" ? "deletecollection" : verb;
 }
 
-/**
- * Returns the object name that a field selector demands. A list with this selector needs only the permission for this
- * object.
- */
+/** Returns the object name in a field selector. The permission for this object is enough for the list. */
 function nameFromSelector(query: URLSearchParams): string {
   try {
     const requirements = parseFieldSelector(query.get("fieldSelector") ?? "");
     return requirements.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value ?? "";
   } catch {
-    // The handler reports a malformed selector after authorization.
+    // A malformed selector is reported after the authorization.
     return "";
   }
 }

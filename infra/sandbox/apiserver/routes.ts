@@ -59,24 +59,24 @@ function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<
   return handler({ ...ctx, info: { ...info, namespace }, kind, collection: collectionOf(ctx.state, kind) });
 }
 
-/** Refuses an unknown resource. The answer is a Status for groups of this server, and plain text for other groups. */
+/**
+ * Refuses an unknown resource. For groups of this server, the answer is a Status. For other groups, it is plain text.
+ */
 function unknown({ state }: RequestContext, { group, version }: ResourceRequest): never {
   const isOwn = state.kinds.all().some((one) => !one.custom && one.group === group && one.version === version);
   return fail({ reason: isOwn ? "NoSuchResource" : "PageNotFound" });
 }
 
 /**
- * Returns whether the path contradicts the scope of the kind. A path without a namespace can only list or watch
- * namespaced objects.
+ * Returns true if the path does not fit the scope of the kind. Without a namespace, namespaced objects can only be
+ * listed or watched.
  */
 function isMisplacedKind(info: ResourceRequest, namespaced: boolean): boolean {
   if (!namespaced) return info.namespace !== "" && info.resource !== "namespaces";
   return info.namespace === "" && info.verb !== "list" && info.verb !== "watch" && info.name !== "";
 }
 
-/**
- * Paths that the real server forwards to a kubelet or an aggregated server. This server does not implement these paths.
- */
+/** The real server forwards these subresources to a kubelet or another server. The sandbox does not implement them. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   pods: ["attach", "exec", "log", "portforward", "proxy", "resize", "ephemeralcontainers"],
   nodes: ["proxy"],
@@ -96,8 +96,8 @@ function handlersOf(info: ResourceRequest, kind: ResourceKind): Readonly<Record<
 }
 
 /**
- * Returns whether the method contradicts the path: POST with a name, PUT or PATCH without a name, or a write across all
- * namespaces.
+ * Returns true if the method does not fit the path. Examples are POST with a name, PUT without a name, and a write
+ * across all namespaces.
  */
 function isMisplaced({ verb, name, namespace, subresource }: ResourceRequest, namespaced: boolean): boolean {
   if (namespaced && namespace === "") return verb !== "list" && verb !== "watch";
@@ -116,7 +116,7 @@ function nonResource(ctx: RequestContext): Answer | Promise<Answer> {
   return document(discoveryOf(ctx, path.split("/").filter(Boolean)));
 }
 
-/** Renders metrics: the objects of each kind, and failed calls of webhooks. */
+/** Renders the metrics: the number of objects of each kind, and the failed calls of webhooks. */
 function metricsText({ state }: RequestContext): string {
   const lines = state.kinds.all().map((kind) => {
     const count = collectionOf(state, kind).list("").length;

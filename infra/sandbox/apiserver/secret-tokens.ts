@@ -1,4 +1,4 @@
-/** Tokens of Secrets. A token is valid while its Secret contains the token. */
+/** The tokens in Secrets. A token is valid while its Secret contains it. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type ServerState, timestamp } from "./context.ts";
 import { recordAt, viewAs } from "./objects.ts";
@@ -16,7 +16,7 @@ const HEADER = encode({ alg: "HS256" });
 const CLAIM = "kubernetes.io/serviceaccount/";
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 
-/** Issues tokens. The same names and account always give the same token, as with kube-controller-manager's RSA key. */
+/** Issues tokens. The token of a Secret is always the same, as in kube-controller-manager. */
 export class SecretTokenIssuer {
   readonly #key = randomBytes(32);
 
@@ -53,8 +53,8 @@ function encode(value: unknown): string {
 }
 
 /**
- * Returns the account of a token, and labels the Secret with the day of this use, as the API server does. Returns
- * undefined if the token is forged, or if its Secret or its account does not exist.
+ * Returns the account of a token. Labels the Secret with the current day, as the API server does. Returns undefined if
+ * the token is forged, or if its Secret or account does not exist.
  */
 export function accountOfSecretToken(state: ServerState, token: string): SecretTokenOf | undefined {
   const found = state.secretTokens.read(token);

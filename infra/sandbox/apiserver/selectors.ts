@@ -11,7 +11,6 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** The tokens that remain to be parsed. */
 type Tokens = string[];
 
 const TOKEN = /!=|==|[=!<>(),]|[^\s=!<>(),]+/g;
@@ -92,7 +91,7 @@ function exactValue(tokens: Tokens): string {
   return isEnd(peek(tokens)) ? "" : identifier(tokens);
 }
 
-/** Parses values such as `(a,b)`. The values of `(a,)` are `a` and the empty value. */
+/** Parses values such as `(a,b)`. The second value of `(a,)` is empty. */
 function valueSet(tokens: Tokens): readonly string[] {
   const open = take(tokens);
   if (open !== "(") return badRequest(`${WHERE}found '${open}' expected: '('`);

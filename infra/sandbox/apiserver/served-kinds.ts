@@ -28,7 +28,7 @@ function install(state: ServerState, definition: KubeObject): void {
   }
 }
 
-/** Updates the served kinds, and repeats the update until no CRD changes. */
+/** Updates the served kinds from all CRDs. */
 export function settleDefinitions(state: ServerState): void {
   const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
   const now = timestamp(state.now());
@@ -39,7 +39,7 @@ export function settleDefinitions(state: ServerState): void {
   }
 }
 
-/** Deletes the objects of a CRD that is being deleted, and then the CRD. */
+/** Deletes the objects of a terminating CRD, and then the CRD. */
 function empty(state: ServerState, stored: StoredObject): void {
   const definition = parse(stored);
   for (const kind of kindsOf(definition).slice(0, 1)) {

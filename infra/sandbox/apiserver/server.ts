@@ -20,19 +20,18 @@ import { PodNetwork } from "../processes/pod-network.ts";
 export { type Effect, type Fault, FaultPlan } from "./faults.ts";
 
 export interface ApiServerOptions {
-  /** The CA that issues the server's certificate. */
   readonly authority: Authority;
-  /** The port. With 0, the default, the system chooses a free port. */
+  /** The port. Defaults to 0, which means any free port. */
   readonly port?: number;
-  /** The users by their tokens, as in kube-apiserver's --token-auth-file. */
+  /** The users of static tokens, as in kube-apiserver's --token-auth-file. */
   readonly tokens: Readonly<Record<string, { readonly user: string; readonly groups?: readonly string[] }>>;
-  /** CustomResourceDefinitions that exist from the start. */
+  /** CustomResourceDefinitions that exist when the server starts. */
   readonly definitions?: readonly KubeObject[];
-  /** The addresses of the processes that run as pods. The server calls webhooks behind a Service at these addresses. */
+  /** The addresses of the processes that run as pods. Webhooks with a Service are called at these addresses. */
   readonly network?: PodNetwork;
-  /** Returns the current time. Timestamps, grace periods and the expiry of tokens depend on this time. */
+  /** Returns the current time, for timestamps, grace periods and the expiry of tokens. */
   readonly now?: () => Date;
-  /** Sets the timers of watches, which send bookmarks and end the watch. */
+  /** Sets a timer, for the bookmarks and the timeout of watches. */
   readonly setTimer?: ServerState["setTimer"];
 }
 
@@ -45,13 +44,13 @@ export interface ApiServer {
   /** Accepts connections again, on the same port and with the same objects. */
   resume(): Promise<void>;
   /**
-   * Removes all earlier changes from the history, as etcd does every five minutes. Watches and pages that start at an
-   * earlier revision get 410 Expired.
+   * Removes all earlier changes from the history, as etcd does every five minutes. Older watches and lists get 410
+   * Expired.
    */
   compact(): void;
-  /** Issues a token for a Secret, with the key of kube-controller-manager. */
+  /** Issues a token for a Secret, as kube-controller-manager does. */
   issueSecretToken(of: SecretTokenOf): string;
-  /** Forwards requests for this group and version to another server from now on. */
+  /** Forwards requests for this group and version to another server. */
   aggregate(groupVersion: string, api: AggregatedApi): void;
   stop(): Promise<void>;
 }
@@ -63,12 +62,11 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const state = createState(options);
   const { certPem: cert, keyPem: key } = await options.authority.issue([HOST, "localhost", "::1"]);
   const server = createServer({ cert, key }, (request, response) => void handleRequest(state, request, response));
-  // Requests have no time limit, because a watch may take long.
+  // Requests have no time limit, because watches are long.
   server.requestTimeout = 0;
-  // Closes idle connections after 90 s without notice to the client, as the real server does.
+  // Closes idle connections after 90 s, as the real server does.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
-  // A connection can fail before the server accepts it, for example because too many files are open. The failure
-  // affects only this client.
+  // A connection can fail before the server accepts it, for example because too many files are open.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -97,7 +95,8 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 /**
- * Closes the server and all connections. Node's `closeAllConnections` would not close connections in the TLS handshake.
+ * Closes the server and all connections. Node's `closeAllConnections` does not close connections during the TLS
+ * handshake.
  */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Service account tokens. This server signs the tokens. Each token is bound to the account's UID, and expires. */
+/** Service account tokens. They are signed by this server, bound to the account's UID, and expire. */
 import { generateKeyPairSync, randomUUID, sign, verify } from "node:crypto";
 import { requireActiveNamespace } from "./admission/namespace-lifecycle.ts";
 import { type Answer, type ResourceContext, type ServerState, type User, timestamp } from "./context.ts";
@@ -32,7 +32,7 @@ interface Reference {
   readonly uid: string;
 }
 
-/** Objects to which the token is bound. The token is valid only while these objects exist. */
+/** The token is valid only while these objects exist. */
 type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
@@ -73,7 +73,6 @@ const TOKEN_REQUEST = defineKind({
   model: "AuthenticationV1TokenRequest",
 });
 
-/** Answers POST serviceaccounts/{name}/token, which requests a token of the account. */
 export async function requestToken(ctx: ResourceContext): Promise<Answer> {
   const request = await checkSubresource(ctx, TOKEN_REQUEST, decodeBody(ctx));
   requireActiveNamespace(ctx, request);
@@ -113,7 +112,7 @@ function refuse(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) fail({ reason: "Invalid", kind: TOKEN_REQUEST, name, errors });
 }
 
-/** Returns the objects to which the new token is bound. The token is valid only while these objects exist. */
+/** Returns the objects to which the token is bound. */
 function boundTo(ctx: ResourceContext, wanted: unknown): Bound {
   if (!isRecord(wanted)) return {};
   const [kind = "", name = "", version = "", uid] = ["kind", "name", "apiVersion", "uid"].map((key) =>

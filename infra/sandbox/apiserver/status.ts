@@ -36,7 +36,7 @@ export type Failure =
   | { readonly reason: "WebhookDenied"; readonly message: string; readonly status: DenialStatus }
   | { readonly reason: "NonResourceForbidden" | "BadRequest" | "UnsupportedMediaType"; readonly message: string }
   | { readonly reason: "WebhookFailed" | "InternalError" | "ServiceUnavailable"; readonly message: string }
-  /** An error for which the real server has no reason, or a feature that this server does not implement. */
+  /** An error that has no reason in the real server, or a feature that the sandbox does not implement. */
   | { readonly reason: "Unclassified" | "NotImplemented"; readonly message: string };
 
 interface DenialStatus {
@@ -45,7 +45,7 @@ interface DenialStatus {
   readonly details?: unknown;
 }
 
-/** The error that request handlers throw. The pipeline renders its failure as a Status. */
+/** Request handlers throw this error. The client gets its failure as a Status. */
 export class RequestFailure extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
@@ -106,7 +106,7 @@ function answerTo(failure: Failure): Answer {
   };
 }
 
-/** Returns the values of the variables in the templates. */
+/** Returns the values for the templates. */
 function valuesOf(failure: Failure): Tree {
   if (failure.reason === "Invalid") {
     const { errors, name, kind } = failure;

@@ -1,16 +1,15 @@
-/** Stores the objects like etcd: as JSON text under sorted keys, with one revision counter for all. */
+/** Stores the objects in memory. Like etcd, the store has sorted keys and one revision counter. */
 import { type KubeObject, type NamespacedName, stringAt, viewAs } from "./objects.ts";
 import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
 /**
- * An object at one revision. It is stored as text, because JSON text takes a tenth of the memory of a parsed object and
- * cannot be changed by a reader.
+ * An object at one revision. JSON text needs a tenth of the memory of a parsed object, and readers cannot change it.
  */
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The values of the fields that field selectors can name, by the paths of the fields. */
+  /** Maps the paths of selectable fields to their values. */
   readonly fields: Readonly<Record<string, string>>;
   readonly json: string;
 }
@@ -42,7 +41,7 @@ export class Store {
 const SELECTIVE = 8;
 /** The maximum size of a request to etcd, in bytes. */
 const SIZE_LIMIT = 1.5 * 1024 * 1024;
-/** The values that field selectors use for these two fields if they are unset. Every other unset field counts as empty. */
+/** Field selectors use these values if the field is unset. Other unset fields are empty. */
 const UNSET: Readonly<Record<string, string>> = { "spec.unschedulable": "false", "spec.hostNetwork": "false" };
 
 export class Collection {
@@ -51,7 +50,7 @@ export class Collection {
   readonly #nextRevision: () => number;
   readonly #objects = new Map<string, StoredObject>();
   readonly #keys: string[] = [];
-  /** The keys of the objects with each label, by `label=value`. Fields are indexed like labels. */
+  /** Maps `label=value` to the keys of the objects with this label. Fields are indexed in the same way. */
   readonly #index = new Map<string, Set<string>>();
 
   constructor(fields: SelectableFields, nextRevision: () => number) {
@@ -59,9 +58,9 @@ export class Collection {
     this.indexBy([fields]);
   }
 
-  /** Adds these fields to the index, for existing and future objects. */
+  /** Adds the fields to the index. */
   indexBy(fields: readonly SelectableFields[]): void {
-    // Skips name and namespace, because the key contains them.
+    // Skips the name and the namespace, because the key contains them.
     const paths = fields.flatMap((one) => Object.values(one)).filter((path) => !path.startsWith("metadata.n"));
     this.#paths = [...new Set(paths)];
     for (const [key, stored] of this.#objects) {
@@ -103,7 +102,7 @@ export class Collection {
   }
 
   /**
-   * Removes an object, and returns its last state with the revision of the removal. Returns undefined if the object has
+   * Removes an object. Returns its last state with the revision of the removal. Returns undefined if the object has
    * changed since `previous`.
    */
   remove(previous: StoredObject, last: KubeObject): StoredObject | undefined {
@@ -118,8 +117,8 @@ export class Collection {
   }
 
   /**
-   * Lists objects by key, starting at the key `from`. If `entries` (`label=value`) has a rare entry, lists only the
-   * objects with this entry. The caller must filter the list.
+   * Lists objects sorted by key, starting at the key `from`. If few objects have one of the `entries` (`label=value`),
+   * lists only these objects. The caller must filter the list.
    */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);
@@ -128,7 +127,7 @@ export class Collection {
   #candidates(namespace: string, entries: readonly string[], from: string): readonly string[] {
     const sets = entries.map((entry) => this.#index.get(entry) ?? new Set<string>());
     const [rarest] = sets.toSorted((a, b) => a.size - b.size);
-    // If many objects have the rarest entry, checking every key is faster than sorting the keys of these objects.
+    // If many objects have the entry, it is faster to check all keys than to sort the keys of these objects.
     if (rarest !== undefined && rarest.size * SELECTIVE < this.#keys.length) {
       const keys = namespace === "" ? [...rarest] : [...rarest].filter((key) => key.startsWith(`${namespace}/`));
       return keys.filter((key) => key >= from).toSorted();
@@ -137,7 +136,7 @@ export class Collection {
   }
 
   #range(namespace: string, from: string): [number, number] {
-    // In ASCII, "0" is the character after "/".
+    // In ASCII, "0" follows "/".
     const [first, end] = namespace === "" ? ["", "\uffff"] : [`${namespace}/`, `${namespace}0`];
     return [this.#position(from > first ? from : first), this.#position(end)];
   }
@@ -169,7 +168,7 @@ export class Collection {
     if (keys?.size === 0) this.#index.delete(entry);
   }
 
-  /** Returns the position of the first key that is equal to `key` or after it. */
+  /** Returns the position of the first key that is not less than `key`. */
   #position(key: string): number {
     let [low, high] = [0, this.#keys.length];
     while (low < high) {
@@ -187,7 +186,7 @@ export function parse(stored: StoredObject): KubeObject {
 
 const trees = new WeakMap<StoredObject, KubeObject>();
 
-/** Returns the parsed object, which is parsed only once. Callers share the result, so they must not change it. */
+/** Parses an object once. Callers must not change the result, because they share it. */
 export function parsedOnce(stored: StoredObject): KubeObject {
   let tree = trees.get(stored);
   if (tree === undefined) {

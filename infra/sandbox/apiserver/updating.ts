@@ -1,4 +1,4 @@
-/** PUT and PATCH: change an existing object. */
+/** PUT and PATCH of existing objects. */
 import { isDeepStrictEqual } from "node:util";
 import { admitMutating, admitValidating } from "./admission/webhooks.ts";
 import { type Answer, type ResourceContext, resourceOf, storedIn } from "./context.ts";
@@ -19,9 +19,7 @@ export type Part = "main" | "status" | "finalize";
 
 export interface Modification {
   readonly part: Part;
-  /**
-   * Returns the wanted state for `current`, which is a copy in the request's version. Called again after a conflict.
-   */
+  /** Returns the wanted state for `current`, which has the request's version. It is called again after a conflict. */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
   /** Computes managedFields. By default, the client becomes the owner of the changed fields. */
@@ -43,7 +41,7 @@ export async function handleUpdate(ctx: ResourceContext): Promise<Answer> {
   return { type: "Object", code: 200, object };
 }
 
-/** Answers PUT namespaces/{name}/finalize, the only request that can remove the finalizer in a namespace's spec. */
+/** Answers PUT namespaces/{name}/finalize. Only this request can remove the finalizer in a namespace's spec. */
 export async function handleFinalize(ctx: ResourceContext): Promise<Answer> {
   const change = await replaceWith(ctx, readWriteOptions(ctx));
   const object = await modifyObject(ctx, {
@@ -81,7 +79,7 @@ function checkUid(ctx: ResourceContext, { uid }: ObjectMeta, { uid: actual = "" 
   fail({ reason: "Conflict", resource: resourceOf(kind), name: info.name, message });
 }
 
-/** Changes an object, and returns it in the stored version. */
+/** Changes an object. Returns it in the stored version. */
 export async function modifyObject(
   ctx: ResourceContext,
   modification: Modification,
@@ -94,15 +92,12 @@ export async function modifyObject(
     if (isDeepStrictEqual(object, previous)) return stored;
     if (modification.dryRun) return object;
     const written = isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
-    // If another request was faster, the loop reads the object again.
+    // If another request has changed the object, the loop reads it again.
     if (written !== undefined) return written;
   }
 }
 
-/**
- * Changes an object without admission and validation, for the server's own controllers. Returns undefined if the object
- * does not exist.
- */
+/** Changes an object without admission and validation. Returns undefined if the object does not exist. */
 export function changeStored(
   collection: Collection,
   key: NamespacedName,
@@ -115,7 +110,7 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-/** Returns whether an object in deletion can be removed: no finalizer is left, and the grace period is over. */
+/** Returns true if a terminating object can be removed. It then has no finalizers, and its grace period is over. */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;
@@ -143,7 +138,7 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
   const { kind, info } = ctx;
   if (!meta.resourceVersion && info.verb === "update" && !kind.unconditionalUpdate) {
     const errors = [invalidValue("metadata.resourceVersion", 0, "must be specified for an update")];
-    // As on the real server, this message names the resource instead of the kind.
+    // The real server writes the resource instead of the kind into this message.
     fail({ reason: "Invalid", kind: { group: kind.group, kind: kind.plural }, name: info.name, errors });
   }
   if (meta.resourceVersion && meta.resourceVersion !== previous.resourceVersion) {
@@ -153,8 +148,8 @@ function checkVersion(ctx: ResourceContext, meta: ObjectMeta, previous: ObjectMe
 }
 
 /**
- * Restores timestamps, and system fields that the client has omitted. If the client has changed the UID or the grace
- * period, validation refuses the request later.
+ * Restores the timestamps, and the system fields that the client has omitted. A changed UID or grace period is refused
+ * later.
  */
 function keepSystemFields(meta: ObjectMeta, old: ObjectMeta): void {
   const { uid = "", creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds: grace } = old;
@@ -178,7 +173,7 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
   return object;
 }
 
-/** Prepares an update of the status. In a built-in object, the metadata except ownerReferences may change, too. */
+/** Prepares an update of the status. For built-in kinds, most of the metadata may also change. */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;
@@ -197,8 +192,8 @@ function keepStatus(object: KubeObject, status: unknown): void {
 }
 
 /**
- * Increments the generation if the desired state has changed. For a custom kind without a status subresource, every
- * field is desired state.
+ * Increments the generation if the desired state has changed. If a custom kind has no status subresource, all fields
+ * are desired state.
  */
 function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous: KubeObject): void {
   const { generation } = previous.metadata;
@@ -210,10 +205,7 @@ function setGeneration({ hasStatus }: ResourceKind, object: KubeObject, previous
   else object.metadata.generation = isDeepStrictEqual(now, before) ? generation : generation + 1;
 }
 
-/**
- * Restores managedFields, unless the client resets them. A client resets them by an empty list, or by a list with one
- * empty entry.
- */
+/** Restores managedFields, unless the client resets them with an empty list or a list of one empty entry. */
 function keepOwnership(meta: ObjectMeta, { managedFields }: ObjectMeta, part: Part): void {
   const isForgotten = part === "main" && /^\[(\{\})?\]$/.test(JSON.stringify(meta.managedFields ?? null));
   if (managedFields === undefined || isForgotten) delete meta.managedFields;

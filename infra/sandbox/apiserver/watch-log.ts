@@ -1,7 +1,4 @@
-/**
- * Records the recent changes of a collection, for watches and for lists at a past revision. A change wakes the watches,
- * which then read the log at their own pace.
- */
+/** Records the recent changes of a collection, for watches and for lists at a past revision. */
 import type { StoredObject } from "./store.ts";
 
 export interface Change {
@@ -11,14 +8,14 @@ export interface Change {
   readonly previous: StoredObject | undefined;
 }
 
-/** The number of changes that are kept. The real server removes changes after five minutes instead. */
+/** The maximum number of recorded changes. The real server drops changes after five minutes instead. */
 const KEPT = 10_000;
 
 export class WatchLog {
-  /** Called for each change, before the request that made the change is answered. */
+  /** Called for each change, before the client gets the answer. */
   react: (change: Change) => void = () => undefined;
   #changes: Change[] = [];
-  /** The log has dropped the changes up to this revision. */
+  /** Changes up to this revision are no longer in the log. */
   compacted = 0;
   #lastForgotten = 0;
   readonly #bells = new Set<Bell>();
@@ -30,16 +27,13 @@ export class WatchLog {
     this.react(change);
   }
 
-  /** Returns the changes after a revision. Returns undefined if the log no longer has all of them. */
+  /** Returns the changes after a revision. Returns undefined if the log has dropped some of these changes. */
   since(revision: number): readonly Change[] | undefined {
     if (revision < this.compacted) return undefined;
     return this.#changes.slice(this.#firstAfter(revision));
   }
 
-  /**
-   * Returns the next change for a watch that has already sent all changes up to this revision. Returns "Forgotten" if
-   * the log no longer has that change.
-   */
+  /** Returns the first change after a revision. Returns "Forgotten" if the log has dropped this change. */
   after(revision: number): Change | "Forgotten" | undefined {
     return revision < this.#lastForgotten ? "Forgotten" : this.#changes[this.#firstAfter(revision)];
   }
@@ -51,7 +45,7 @@ export class WatchLog {
     this.compacted = Math.max(this.compacted, revision);
   }
 
-  /** Rings the bell at every change. The returned function ends the subscription. */
+  /** Rings the bell at every change. The returned function unsubscribes. */
   subscribe(bell: Bell): () => void {
     this.#bells.add(bell);
     return () => this.#bells.delete(bell);
@@ -68,7 +62,7 @@ export class WatchLog {
   }
 }
 
-/** Wakes one sleeper. If the bell rings before the sleep starts, the sleep ends at once. */
+/** Wakes one waiting caller. If the bell rings first, the next wait ends at once. */
 export class Bell {
   #next = Promise.withResolvers<void>();
 

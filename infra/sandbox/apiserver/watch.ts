@@ -1,4 +1,4 @@
-/** GET with watch=true: sends the changes of the selected objects as they happen. */
+/** GET with watch=true: sends the changes of the selected objects. */
 import type { Answer, ResourceContext, WatchSink } from "./context.ts";
 import { apiVersionOf } from "./objects.ts";
 import { isTrue, readListOptions } from "./options.ts";
@@ -8,10 +8,7 @@ import { type StoredObject, parse } from "./store.ts";
 import type { Change } from "./watch-log.ts";
 
 const BOOKMARK_INTERVAL_MS = 60_000;
-/**
- * The duration of a watch if the request sets no timeoutSeconds. The real server chooses a random time between 30 and
- * 60 minutes.
- */
+/** The default for timeoutSeconds. The real server chooses a random time between 30 and 60 minutes. */
 const DEFAULT_TIMEOUT_SECONDS = 30 * 60;
 const INITIAL_EVENTS_END = { "k8s.io/initial-events-end": "true" };
 
@@ -29,12 +26,12 @@ export function handleWatch(ctx: ResourceContext): Answer {
 interface WatchStart {
   readonly selection: Selection;
   readonly from: number;
-  /** Whether the watch starts with the existing objects, as ADDED events. */
+  /** Whether the watch first sends ADDED events for the existing objects. */
   readonly initial: boolean;
   readonly bookmarks: boolean;
 }
 
-/** Runs a watch, and resolves when it ends. An error ends only this watch. */
+/** Runs a watch until it ends. An error ends only this watch. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const { bookmarks } = start;
@@ -65,14 +62,14 @@ async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Pr
 }
 
 /**
- * Sends events, and yields when the watch must wait for changes or for the client. Returns when the log has dropped an
- * unsent change.
+ * Sends events. Yields when the watch must wait for changes or for the client. Returns when the log has dropped a
+ * change that was not sent.
  */
 function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Changes" | "Client"> {
   const { log } = ctx.collection;
   const { from, initial, selection } = start;
   const current = ctx.state.store.revision;
-  // The watch has been accepted, so an invalid revision is reported as an event.
+  // An invalid revision is sent as an event, because the watch has already been accepted.
   if (initial && from > current) return sendFailure(sink, { reason: "TooLargeResourceVersion", asked: from, current });
   let seen = initial ? yield* feedPresent(ctx, sink, start) : from || current;
   let change = seen < log.compacted ? "Forgotten" : log.after(seen);
@@ -105,8 +102,8 @@ function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart):
 }
 
 /**
- * Sends a change. If the change makes an object match the selector, the client gets ADDED. If the object no longer
- * matches, the client gets DELETED with the last matching state.
+ * Sends a change. If the object starts to match the selector, the client gets ADDED. If the object no longer matches,
+ * the client gets DELETED with the last matching state.
  */
 function send(sink: WatchSink, { type, object, previous, revision }: Change, { matches }: Selection): void {
   const before = previous !== undefined && matches(previous);

@@ -1,6 +1,6 @@
 /**
- * The variable `authorizer` in expressions, which checks whether the user may send another request. Upstream:
- * apiserver/pkg/cel/library/authz.go. Paths, other service accounts and selectors are left out.
+ * The CEL variable `authorizer`, which checks the user's permissions. Upstream: apiserver/pkg/cel/library/authz.go.
+ * Paths, other service accounts and selectors are not supported.
  */
 import type { Environment } from "@marcbachmann/cel-js";
 
@@ -63,7 +63,7 @@ class Decision {
 
 const TYPE = "kubernetes.authorization.";
 
-/** Declares the types of `authorizer` and their functions. Returns the type of the variable itself. */
+/** Declares the types of `authorizer` and their functions. Returns the type of the variable. */
 export function declareAuthorizer(environment: Environment): string {
   const types = { Authorizer, GroupCheck, ResourceCheck, Decision };
   for (const [name, ctor] of Object.entries(types)) environment.registerType(`${TYPE}${name}`, { ctor, fields: {} });

@@ -1,4 +1,4 @@
-/** The Common Expression Language (CEL) with a set of variables. */
+/** Evaluates expressions in the Common Expression Language (CEL). */
 import { type ASTNode, Environment, type ParseResult, serialize } from "@marcbachmann/cel-js";
 import { isRecord, viewAs } from "../objects.ts";
 import type { Structural } from "../schema/structural.ts";
@@ -43,7 +43,6 @@ export class Language {
     return Object.fromEntries(known.map(([name, value]) => [name, valueOf(name, value)]));
   }
 
-  /** Evaluates an expression. Throws if the evaluation fails. */
   run(expression: string, values: Values): unknown {
     const program = this.#programs.get(expression) ?? this.#environment.parse(expression);
     this.#programs.set(expression, program);
@@ -51,8 +50,8 @@ export class Language {
   }
 
   /**
-   * Returns what is wrong with an expression, or undefined if it is valid. The value must have one of `types`, or any
-   * type if `types` is empty.
+   * Returns the compile error of an expression. Returns undefined if the expression is valid. If `types` are given, the
+   * expression must have one of these types.
    */
   problem(expression: string, ...types: readonly string[]): string | undefined {
     const { valid, error, type = "dyn" } = this.#environment.check(expression);
@@ -67,8 +66,8 @@ export class Language {
   }
 
   /**
-   * Finds a field that the schema does not declare. The CEL library accepts `has(a.b)` and `a.?b` for any field, but
-   * cel-go accepts them only for declared fields.
+   * Finds a field that the schema does not declare. The CEL library accepts any field in `has(a.b)` and `a.?b`, but
+   * cel-go accepts only declared fields.
    */
   #undefinedField(expression: string): string | undefined {
     for (const { op, args, range } of this.#nodesOf(expression)) {
@@ -91,7 +90,7 @@ function nodesIn(node: unknown): readonly ASTNode[] {
   return isRecord(node) && "op" in node ? [viewAs<ASTNode>(node), ...nodesIn(node.args)] : [];
 }
 
-/** Returns the CEL library's message without its excerpt of the expression. */
+/** Returns the CEL library's message without the quoted expression. */
 export function wordsOf(error: unknown): string {
   const [line = ""] = error instanceof Error ? error.message.split("\n") : [];
   return line.replace(/^No such key/, "no such key");
@@ -102,18 +101,18 @@ interface Messages {
   readonly messageExpression?: string;
 }
 
-/** Returns the message of a broken rule. Returns an empty text if the rule has no message. */
+/** Returns the message of a failed rule. Returns an empty text if the rule has no message. */
 export function messageOf({ message = "", messageExpression }: Messages, run: (expression: string) => unknown): string {
   try {
     const words = messageExpression === undefined ? "" : run(messageExpression);
     if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
   } catch {
-    // If messageExpression fails, the rule's plain message is used.
+    // If messageExpression fails, the message is used.
   }
   return message.trim();
 }
 
-/** Translates the CEL library's messages and positions to cel-go's messages and positions. */
+/** Translates messages and positions of the CEL library to cel-go's. */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

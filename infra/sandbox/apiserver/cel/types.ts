@@ -1,4 +1,4 @@
-/** Types of the Common Expression Language for values that have a schema. */
+/** The CEL types of values with a schema. */
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "@marcbachmann/cel-js";
 import { type Tree, isRecord, recordAt, textOf } from "../objects.ts";
@@ -9,7 +9,7 @@ export interface CelType {
   readonly valueOf: (json: unknown) => unknown;
 }
 
-/** A value whose type is known only from its JSON. A number without a fraction is an int. */
+/** The type of values without a schema. Integers in JSON become ints. */
 export const DYN: CelType = {
   name: "dyn",
   valueOf: (json) => {
@@ -68,7 +68,7 @@ function declareStruct(environment: Environment, schema: Structural): CelType {
   });
   declared += 1;
   const name = `object${declared}`;
-  // Each type needs its own class, because the CEL library recognises the type of a value by the value's class.
+  // Each type needs its own class, because the CEL library determines a value's type from its class.
   const Struct = class {
     declare readonly type: string;
   };

@@ -1,4 +1,4 @@
-/** The kinds of admission policies. Webhook configurations are in webhook-configurations.ts. */
+/** The kinds of admission policies. */
 import type { LabelSelector } from "../../labels.ts";
 import { problemWith, type Variables } from "../admission/cel.ts";
 import type { Webhook } from "../admission/webhook-client.ts";
@@ -29,7 +29,7 @@ export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchCondit
 
 export type Policy = KubeObject & { readonly spec: PolicySpec };
 
-/** Selects the parameters of the policy: the object of this name, or all objects that the selector matches. */
+/** Selects the parameters of the policy, either by name or with a label selector. */
 export interface ParamRef {
   readonly name?: string;
   readonly namespace?: string;

@@ -1,4 +1,4 @@
-/** The built-in kinds. kinds.yaml describes the kinds, and rules.yaml contains their defaults and validation rules. */
+/** The built-in kinds. kinds.yaml describes them, and rules.yaml contains their defaults and validation rules. */
 import { readFileSync } from "node:fs";
 import { CORE_SCHEMA, load, mergeTag } from "js-yaml";
 import { fieldAt, stringAt, viewAs } from "../objects.ts";
@@ -24,8 +24,8 @@ function read<T>(file: string): Readonly<Record<string, T | undefined>> {
 }
 
 /**
- * The parts of a kind that need code. `applyDefaults` runs after the defaults in rules.yaml. `validate` replaces the
- * rules in rules.yaml.
+ * The parts of a kind that need code. `applyDefaults` runs after the defaults in rules.yaml. If `validate` is set, the
+ * rules in rules.yaml are not used.
  */
 interface Behaviour extends Partial<KindDefinition> {
   readonly cells?: Readonly<Record<string, Column["cell"]>>;
@@ -51,7 +51,7 @@ export function builtIn(kind: string, { cells = {}, applyDefaults, ...more }: Be
 export const ruleErrors = (kind: string, ...[object, previous]: Parameters<ResourceKind["validate"]>) =>
   validateBySchema(viewAs(withoutEmpty(object)), RULES[kind] ?? {}, previous).filter(({ field }) => field !== "<nil>");
 
-/** Removes empty lists, because Go does not distinguish them from missing lists. */
+/** Removes empty lists, because they mean the same as missing lists in Go. */
 function withoutEmpty(object: unknown): unknown {
   return JSON.parse(
     JSON.stringify(object, (_, value: unknown) => (Array.isArray(value) && value.length === 0 ? undefined : value)),
@@ -66,7 +66,7 @@ function columnOf(column: Shown | string, cells: Behaviour["cells"] = {}): Colum
   return { ...rest, type, cell: cells[column.name] ?? shown };
 }
 
-/** Returns a number unchanged, and the number of items for a list or map. */
+/** Returns a number unchanged. For a list or map, returns its size. */
 export function amountOf(value: unknown = 0): number {
   return typeof value === "object" && value !== null ? Object.keys(value).length : Number(value);
 }

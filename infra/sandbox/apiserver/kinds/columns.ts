@@ -43,8 +43,8 @@ interface Scale {
 }
 
 /**
- * The units of ages. An age is shown with two to three significant figures, as
- * k8s.io/apimachinery/pkg/util/duration.HumanDuration does.
+ * The units of ages. An age has two to three significant figures, as in
+ * k8s.io/apimachinery/pkg/util/duration.HumanDuration.
  */
 const SCALES: readonly Scale[] = [
   { below: 2 * MINUTE, unit: SECOND, suffix: "s" },

@@ -31,7 +31,7 @@ const NODES = builtIn("Node", {
     "Internal-IP": (node) => nodeAddress(node, "InternalIP"),
     "External-IP": (node) => nodeAddress(node, "ExternalIP"),
   },
-  // For an update, the real server reports each error twice.
+  // For an update, the real server reports each error of a taint twice.
   validate: (node, previous) => [...taintErrors(node), ...(previous === undefined ? [] : taintErrors(node))],
 });
 

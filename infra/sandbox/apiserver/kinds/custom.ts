@@ -42,7 +42,7 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
       columns: columnsOf(version),
       toServed: (object) => ({ ...object, apiVersion }),
       toStored: (object) => {
-        // Removes unknown fields that a webhook has set.
+        // A webhook may have set unknown fields.
         prune(object, schema);
         return { ...object, apiVersion: storageVersion };
       },
@@ -55,7 +55,7 @@ function selectableFields(version: Tree): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, path]));
 }
 
-/** Returns the schema's list and map types, for server-side apply. */
+/** Returns the list and map types in the schema, for server-side apply. */
 function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "atomicMaps"> {
   const type = schema["x-kubernetes-list-type"];
   const keys = type === "map" ? stringsAt(schema, "x-kubernetes-list-map-keys") : type === "set" ? SET : undefined;
@@ -86,7 +86,7 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Returns the value of a column. Returns an empty cell if the object's value has another type. */
+/** Returns the value of a column. If the value has another type, the cell is empty. */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

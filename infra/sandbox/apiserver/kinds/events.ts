@@ -1,4 +1,4 @@
-/** Events: one kind in two API groups, core/v1 and events.k8s.io/v1, with the same objects. */
+/** Events. The API groups core/v1 and events.k8s.io/v1 have the same objects. */
 import { isDeepStrictEqual } from "node:util";
 import { invalidValue, requiredValue, unless } from "../field-errors.ts";
 import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.ts";
@@ -6,7 +6,7 @@ import type { FieldError } from "../status.ts";
 import { builtIn } from "./built-in.ts";
 import { ageOf } from "./columns.ts";
 
-/** The names of fields in core/v1, by their names in events.k8s.io/v1. */
+/** Maps field names in events.k8s.io/v1 to field names in core/v1. */
 const RENAMED: Readonly<Record<string, string>> = {
   regarding: "involvedObject",
   note: "message",
@@ -66,7 +66,7 @@ const MODERN_EVENTS = builtIn("Event", {
   toStored: (served) => rename(served, RENAMED, "v1"),
 });
 
-/** Validates an Event of either group. The stricter rules apply to Events with an eventTime. */
+/** Validates an Event of either group. The rules are stricter if the Event has an eventTime. */
 function validateEvent(event: KubeObject): readonly FieldError[] {
   const { namespace = "" } = event.metadata;
   const about = stringAt(event, "involvedObject.namespace");
@@ -77,7 +77,7 @@ function validateEvent(event: KubeObject): readonly FieldError[] {
   return [...unless(homes.includes(namespace), elsewhere), ...texts.flatMap((one) => textErrors(event, ...one))];
 }
 
-/** The maximum lengths of texts in Events with an eventTime. All texts except the message are required. */
+/** The maximum lengths of texts in Events with an eventTime. Only the message may be empty. */
 const LIMITS = { reportingComponent: Infinity, reportingInstance: 128, action: 128, reason: 128, message: 1024 };
 
 function textErrors(event: KubeObject, name: string, limit: number): readonly FieldError[] {

@@ -5,10 +5,7 @@
 import { JSONPath } from "jsonpath-plus";
 import { viewAs } from "../objects.ts";
 
-/**
- * Evaluates the path of a printer column. Returns an empty list if the path cannot be evaluated: the column is then
- * empty, as with the real server.
- */
+/** Evaluates the path of a printer column. Returns an empty list if the path cannot be evaluated. */
 export function evaluateJsonPath(path: string, object: object): readonly unknown[] {
   if (!/^[.[]/.test(path)) return [];
   const plain = path

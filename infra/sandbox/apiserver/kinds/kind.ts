@@ -1,7 +1,4 @@
-/**
- * The description of a kind. The files in this folder describe the built-in kinds, and custom.ts makes the descriptions
- * of custom kinds from CustomResourceDefinitions.
- */
+/** Describes a kind of objects. custom.ts creates the descriptions of custom kinds from CustomResourceDefinitions. */
 import type { KubeObject, Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 
@@ -12,7 +9,7 @@ export interface Column {
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   readonly format?: string;
   readonly description?: string;
-  /** The priority of the column. With a priority above 0, kubectl shows the column only with `-o wide`. */
+  /** The priority of the column. If it is above 0, kubectl shows the column only with `-o wide`. */
   readonly priority?: number;
   readonly cell: (object: KubeObject, now: Date) => Cell;
 }
@@ -26,18 +23,14 @@ export interface ResourceKind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** The key prefix of stored objects. All versions and groups of a kind have the same prefix. */
+  /** The prefix of the keys of stored objects. All versions and groups of a kind have the same prefix. */
   readonly storage: string;
-  /** The apiVersion of stored objects. */
   readonly storageVersion: string;
   readonly custom: boolean;
   readonly hasStatus: boolean;
-  /**
-   * Whether a create request may set the status, as for nodes and namespaces. For other kinds with a status
-   * subresource, the server removes the status.
-   */
+  /** Whether a create request may set the status. Nodes and namespaces allow this. */
   readonly keepsStatusOnCreate: boolean;
-  /** Whether a change of the desired state increments metadata.generation. */
+  /** Whether changes of the desired state increment metadata.generation. */
   readonly hasGeneration: boolean;
   /** Whether a PUT may create the object. */
   readonly createsOnUpdate: boolean;
@@ -45,39 +38,39 @@ export interface ResourceKind {
   readonly unconditionalUpdate: boolean;
   readonly subresources: readonly string[];
   readonly verbs: readonly string[];
-  /** Maps the names in field selectors to the paths of the selected fields. */
+  /** Maps the field names in field selectors to the paths of the fields. */
   readonly selectableFields: Readonly<Record<string, string>>;
   /**
-   * Maps the path of a list to the keys that identify an item. With SET, the item's value identifies the item. A list
-   * without an entry in this map is atomic: the whole list is one field.
+   * Maps the path of a list to the keys that identify an item. If the keys are SET, the item's value identifies the
+   * item. A list that is missing in this map is atomic: the whole list is one field.
    */
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Paths of atomic maps. In server-side apply, each atomic map is one field. */
   readonly atomicMaps: readonly string[];
-  /** Paths of maps that a strategic merge patch replaces instead of merging. */
+  /** The paths of maps that a strategic merge patch replaces instead of merging. */
   readonly replacedMaps: readonly string[];
   readonly nameRule: "subdomain" | "label" | "path";
-  /** The finalizer that the server adds to every new object of the kind. */
+  /** The server adds this finalizer to every new object. */
   readonly finalizer?: string;
-  /** The warning for clients that use this version. */
+  /** The warning for clients that use a deprecated version. */
   readonly deprecation?: string;
   readonly columns: readonly Column[];
-  /** The name of the model in the Kubernetes client library that describes the kind's fields. */
+  /** The name of the kind's model in the Kubernetes client library. */
   readonly model: string | undefined;
-  /** For a custom kind: the OpenAPI schema in its CRD. */
+  /** The OpenAPI schema in the CRD. Only custom kinds have a schema. */
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** Restores the fields that an update of the main resource cannot change. Does not restore the status. */
+  /** Restores the fields that an update of the main resource cannot change, except the status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
-  /** Converts a stored object to the served version. Returns the same object if both versions are the same. */
+  /** Converts a stored object to the served version. If both versions are the same, returns the same object. */
   readonly toServed: (stored: KubeObject) => KubeObject;
   readonly toStored: (served: KubeObject) => KubeObject;
 }
 
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
-/** Marks a list as a set: each item is identified by its value, like a finalizer. */
+/** Marks a list as a set of values, such as the finalizers. */
 export const SET: readonly string[] = [];
 
 const META_LISTS: Readonly<Record<string, readonly string[]>> = {

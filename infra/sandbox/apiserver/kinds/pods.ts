@@ -1,4 +1,4 @@
-/** Pods: their defaults, the fields that may change, and their table columns. */
+/** The defaults, mutable fields and table columns of pods. */
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, type Tree, fieldAt, isRecord, stringAt, recordsAt, childOf } from "../objects.ts";
 import type { FieldError } from "../status.ts";
@@ -18,7 +18,7 @@ export const PODS = builtIn("Pod", {
 
 const CONTAINERS = ["containers", "initContainers", "ephemeralContainers"] as const;
 
-/** The taints that the DefaultTolerationSeconds admission plugin makes every pod tolerate for some time. */
+/** The DefaultTolerationSeconds admission plugin makes every pod tolerate these taints for a limited time. */
 const NODE_PROBLEMS = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 function applyPodDefaults(pod: KubeObject): void {

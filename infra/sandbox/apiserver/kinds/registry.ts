@@ -1,4 +1,4 @@
-/** All kinds that the server serves: built-in kinds and the kinds of CRDs. */
+/** Lists all served kinds: the built-in kinds and the kinds of CRDs. */
 import { type KubeObject, apiVersionOf } from "../objects.ts";
 import { ADMISSION } from "./admission.ts";
 import { CORE } from "./core.ts";
@@ -17,7 +17,7 @@ const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, PRIORITY_CLA
 
 export class KindRegistry {
   #kinds: readonly ResourceKind[] = BUILT_IN;
-  /** The kinds, by `group/version/plural`. */
+  /** Maps `group/version/plural` to the kind. */
   #byResource = index(BUILT_IN);
 
   all(): readonly ResourceKind[] {
@@ -32,7 +32,7 @@ export class KindRegistry {
     return this.#kinds.find((one) => one.kind === kind && apiVersionOf(one.group, one.version) === apiVersion);
   }
 
-  /** Adds the kinds of a CRD. Replaces the kinds that an earlier state of the CRD had. */
+  /** Adds the kinds of a CRD. Replaces the CRD's earlier kinds. */
   install(definition: KubeObject): void {
     const kinds = kindsOf(definition);
     const [storage] = kinds.map((one) => one.storage);

@@ -17,7 +17,7 @@ function validateWebhooks(configuration: KubeObject): readonly FieldError[] {
 
 type Validate = (item: Tree, field: string) => readonly FieldError[];
 
-/** Validates items, and checks that their names are unique. */
+/** Validates the items, and reports duplicate names. */
 function named(field: string, items: readonly Tree[], validate: Validate): readonly FieldError[] {
   const names = items.map(({ name }) => name);
   return items.flatMap((item, index) => {
@@ -92,9 +92,7 @@ function validateResources(resources: readonly string[], field: string): readonl
   ];
 }
 
-/**
- * Validates a path, whose parts between slashes must be subdomains (k8s.io/apiserver/pkg/util/webhook/validation.go).
- */
+/** Validates a path. The parts between slashes must be subdomains (k8s.io/apiserver/pkg/util/webhook/validation.go). */
 function validatePath(service: Tree, field: string): readonly FieldError[] {
   const path = stringAt(service, "path") || "/";
   const segments = path === "/" ? [] : path.replace(/^\//, "").replace(/\/$/, "").split("/");
@@ -105,7 +103,7 @@ function validatePath(service: Tree, field: string): readonly FieldError[] {
   });
 }
 
-/** The parts of a URL as Go parses them: scheme, authority, query and fragment. */
+/** Splits a URL into scheme, authority, query and fragment, as Go does. */
 const URL_FORM = /^(?:([a-z][a-z0-9+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/is;
 
 function validateClient({ url, service }: Tree, field: string): readonly FieldError[] {

@@ -1,4 +1,4 @@
-/** Server-side apply. A client sends the fields that it manages, and the server merges them into the object. */
+/** Server-side apply. The server merges the fields that a client manages into the object. */
 import { type Answer, type ResourceContext, resourceOf } from "../context.ts";
 import { createObject } from "../creation.ts";
 import { checkObject, parseYaml } from "../decoding.ts";
@@ -31,8 +31,7 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
 }
 
 /**
- * Refuses a configuration for a new object if its name differs from the name in the URL, or if the configuration has a
- * UID. Removes the resourceVersion.
+ * Refuses a configuration for a new object if it has another name than the URL, or a UID. Removes the resourceVersion.
  */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);
@@ -42,9 +41,7 @@ function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   delete config.metadata.resourceVersion;
 }
 
-/**
- * Returns the applied fields that the request can change. The client does not become the owner of other applied fields.
- */
+/** Returns the applied fields that the request can change. The client becomes the owner of only these fields. */
 function appliedFields({ kind }: ResourceContext, config: KubeObject, part: Part): FieldSet {
   const ignored = part === "main" ? /^f:status\b/ : kind.custom ? /^f:(spec|metadata)\b/ : /^f:spec\b/;
   if (part === "main" && !kind.hasStatus) return fieldsOf(config, kind);
@@ -69,7 +66,6 @@ function readConfiguration(ctx: ResourceContext, check: FieldCheck): KubeObject 
   return config;
 }
 
-/** Removes nulls, which server-side apply ignores. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -77,7 +73,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** Merges the configuration into the object. Removes the fields that this client alone owned and no longer applies. */
+/** Merges the configuration into the object. Removes fields that only this client owned and no longer applies. */
 function mergeInto(ctx: ResourceContext, live: KubeObject, how: { config: KubeObject; writer: Writer }): KubeObject {
   const { kind } = ctx;
   const { config, writer } = how;

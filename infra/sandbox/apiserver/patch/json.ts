@@ -1,6 +1,6 @@
 /**
- * JSON Patch as the real server's library implements it (gopkg.in/evanphx/json-patch.v4). In contrast to RFC 6902, null
- * means missing, and negative indexes start at the end. The part of a path before the first slash is ignored.
+ * JSON Patch, as in the real server's library (gopkg.in/evanphx/json-patch.v4). Unlike in RFC 6902, null means missing,
+ * and negative indexes start at the end. The part of a path before the first slash is ignored.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord } from "../objects.ts";
@@ -22,7 +22,7 @@ function isOperation(value: unknown): value is Operation {
   return isRecord(value) && [value.op, value.path, value.from].every((text) => typeof (text ?? "") === "string");
 }
 
-/** Returns the document after the patch. Calls `refuse` with an error text if an operation cannot be applied. */
+/** Applies the patch to a copy of the document. Calls `refuse` with an error text if an operation cannot be applied. */
 export function applyJsonPatch(
   document: object,
   operations: readonly Operation[],

@@ -1,4 +1,4 @@
-/** JSON Merge Patch (RFC 7386). As in the real server's library, nulls in lists are removed, too. */
+/** JSON Merge Patch (RFC 7386). Nulls in lists are also removed, as in the real server's library. */
 import { isRecord } from "../objects.ts";
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {

@@ -1,6 +1,6 @@
 /**
- * Strategic merge patch. In contrast to a JSON merge patch, it merges some lists by the keys of their items. Merged
- * items have the same order as in k8s.io/apimachinery/pkg/util/strategicpatch.
+ * Strategic merge patch. Some lists are merged by the keys of their items. The order of the items is the same as in
+ * k8s.io/apimachinery/pkg/util/strategicpatch.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, fieldAt, isRecord, textOf } from "../objects.ts";
@@ -34,13 +34,13 @@ function mergeMap(original: Tree, patch: Tree, place: Place): Tree {
     const at = { place: below(place, name), order: wanted[`$setElementOrder/${name}`] };
     if (directive === "$deleteFromPrimitiveList") deleteFromSet(result, name, value);
     else if (directive === undefined) mergeField(result, value, { name, at });
-    // A `$setElementOrder` without a new list reorders the existing list.
+    // If the patch contains only `$setElementOrder`, the existing list is sorted.
     else if (wanted[name] === undefined) mergeField(result, result[name] ?? null, { name, at });
   }
   return result;
 }
 
-/** Splits a key such as `$directive/name`. A key without a directive is a name. */
+/** Splits a key such as `$directive/name`. Other keys are names. */
 function partsOf(key: string): { readonly directive?: string | undefined; readonly name: string } {
   const [, directive, name = key] = /^(\$\w+)\/(.*)$/.exec(key) ?? [];
   return { directive, name };
@@ -52,7 +52,7 @@ function refuse(message: string): never {
 
 interface ListPlace {
   readonly place: Place;
-  /** The order that the client wants, from `$setElementOrder/<list>`. */
+  /** The value of `$setElementOrder/<list>`. */
   readonly order: unknown;
 }
 
@@ -93,8 +93,8 @@ interface Arrangement {
 }
 
 /**
- * Sorts the items that `order` names, and inserts the remaining items. A remaining item precedes a named item only if
- * the remaining item has the lower index in `rank`.
+ * Sorts the items in `order`, and inserts the remaining items. A remaining item comes before a sorted item only if its
+ * index in `rank` is lower.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

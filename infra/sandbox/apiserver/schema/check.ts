@@ -1,4 +1,4 @@
-/** Checks that the fields of an object exist in its kind and have the right types. */
+/** Checks that the fields of an object are known and have the right types. */
 import type { ResourceContext } from "../context.ts";
 import { duplicateFields, goTypeOf, mediaTypeOf } from "../decoding.ts";
 import { type KubeObject, type Tree, isRecord } from "../objects.ts";
@@ -8,12 +8,14 @@ import { applySchemaDefaults, joined, prune } from "./structural.ts";
 import { type FieldType, type ModelField, type Models, loadModels } from "./models.ts";
 import { readTime } from "./time.ts";
 
-/** Removes unknown fields. Reports them as a warning or an error, depending on the request's fieldValidation. */
+/**
+ * Removes unknown fields. The request's fieldValidation determines whether they cause an error, a warning or nothing.
+ */
 export type FieldCheck = (object: KubeObject, objections?: Objections) => void;
 
 interface Objections {
   readonly refuse: (why: string) => never;
-  /** Whether the object is an applied configuration, in which unknown fields are always errors. */
+  /** Whether the object is an applied configuration. Its unknown fields are always errors. */
   readonly applied?: boolean;
 }
 
@@ -40,13 +42,13 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   };
 }
 
-/** Checks a body that is not a stored object. Ignores unknown fields. */
+/** Checks the body of a request that is not a stored object. Ignores unknown fields. */
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });
 }
 
-/** The model of custom objects, which describes only their metadata. The CRD's schema describes all other fields. */
+/** A model that describes only metadata. It is used for custom objects. */
 const METADATA_ONLY = "(custom)";
 
 async function metadataModels(): Promise<Models> {
@@ -63,7 +65,7 @@ interface Findings extends Required<Objections> {
 interface At {
   readonly found: Findings;
   readonly path: string;
-  /** The path in Go's messages, which has no indexes and no keys of maps. */
+  /** The path in Go's messages. It contains no indexes and no map keys. */
   readonly goPath: string;
 }
 
@@ -86,7 +88,7 @@ interface AtField extends At {
   readonly field: ModelField;
 }
 
-/** Checks a field. Removes a null, except from a time field. */
+/** Checks a field. Removes null, unless the field is a time. */
 function checkField(parent: Tree, value: unknown, at: AtField): void {
   const { name, type, format, layout } = at.field;
   if (value === null && format !== "date-time") delete parent[name];
@@ -102,8 +104,7 @@ function checkValue(value: unknown, type: FieldType, at: AtField): void {
 }
 
 /**
- * Checks the items of a field's list or map. Replaces null by an empty string if items are strings, or by 0 for a
- * quantity, as Go does.
+ * Checks the items of a list or map. Replaces null in the same way as Go: by an empty string, or by 0 for a quantity.
  */
 function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list" | "map" }, at: AtField): void {
   for (const [key, child] of Object.entries(list)) {
@@ -112,7 +113,7 @@ function checkItems(list: Tree, { of, items }: FieldType & { readonly of: "list"
   }
 }
 
-/** Fields with quantities. Their type in the models is string, but a number is also valid (`cpu: 2`). */
+/** Fields with quantities. A quantity may be a number or a string. */
 const QUANTITIES = new Set(["limits", "requests", "capacity", "allocatable", "overhead", "sizeLimit", "divisor"]);
 
 const HIGHEST: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: 2 ** 63 };

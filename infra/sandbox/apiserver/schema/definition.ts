@@ -12,8 +12,7 @@ interface Place {
   readonly path: string;
   readonly where: "at the root" | "for specified array items" | "for specified object fields";
   /**
-   * The path of the outermost atomic map, or list without keys, that contains this schema. CEL rules below this path
-   * cannot use oldSelf.
+   * The path of an atomic map or keyless list that contains this schema. CEL rules cannot use oldSelf below this path.
    */
   readonly uncorrelated: string | undefined;
 }
@@ -61,10 +60,7 @@ function rootErrors(schema: Structural, path: string): readonly FieldError[] {
 }
 
 const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
-/**
- * OpenAPI keywords that this server refuses. Either the real server refuses the keyword, or this server cannot enforce
- * the keyword.
- */
+/** OpenAPI keywords that the sandbox does not support. The real server also refuses some of these keywords. */
 const UNSUPPORTED = ["$ref", "definitions", "dependencies", "patternProperties", "allOf", "anyOf", "oneOf", "not"];
 const KEY = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
 const BOTH = "additionalProperties and properties are mutual exclusive";

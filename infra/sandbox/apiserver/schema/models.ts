@@ -13,7 +13,6 @@ export interface ModelField {
   readonly name: string;
   readonly type: FieldType;
   readonly format: string;
-  /** The layout of a time field. */
   readonly layout?: string | undefined;
 }
 
@@ -24,7 +23,7 @@ const FOLDER = "@kubernetes/client-node/dist/gen/models";
 
 const loaded = new Map<string, Promise<Model>>();
 
-/** Loads a model and all models that it contains. */
+/** Loads a model and the models of its fields. */
 export async function loadModels(root: string, into = new Map<string, Model>()): Promise<Models> {
   if (into.has(root)) return into;
   const model = loaded.get(root) ?? loadModel(root);
@@ -40,7 +39,7 @@ function modelsIn(type: FieldType): readonly string[] {
   return type.of === "list" || type.of === "map" ? modelsIn(type.items) : [];
 }
 
-/** Returns the model as the structural schema of a CRD. Recursive fields may have any content. */
+/** Converts a model to the structural schema of a CRD. Recursive fields may contain anything. */
 export async function structureOf(root: string): Promise<Structural> {
   const models = await loadModels(root);
   const of = (type: FieldType, format: string, above: readonly string[]): Structural => {
@@ -98,7 +97,7 @@ export interface Documentation {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** Loads the descriptions of a model's fields from its type declaration. */
+/** Reads the descriptions of a model's fields from its type declaration. */
 export async function loadDocumentation(name: string): Promise<Documentation> {
   const text = await readFile(fileURLToPath(import.meta.resolve(`${FOLDER}/${name}.d.ts`)), "utf8");
   const comments = [

@@ -59,21 +59,18 @@ function nameOf({ model, kind, group, version }: ResourceKind): string {
   return model === undefined ? `${domain}.${version}.${kind}` : schemaName(model);
 }
 
-/** Returns the name of a model's schema. kubectl explain shows the part of this name after the last dot. */
+/** Returns the name of a model's schema. kubectl explain shows the last part of the name. */
 function schemaName(model: string): string {
   return `io.k8s.${model.replace(/^[A-Za-z]*?V\d+(?=[A-Z])/, "")}`;
 }
 
-/**
- * The model whose descriptions of apiVersion and kind are used for all kinds. All models describe these two fields in
- * the same words.
- */
+/** This model supplies the descriptions of apiVersion and kind, which are the same in all models. */
 const ANY_MODEL = "V1ConfigMap";
-/** The link in the description of fields that no model documents. */
+/** A link for fields that have no description. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
 
-/** Returns the schema's group, version and kind, and for a custom kind the CRD's schema with common fields. */
+/** Returns the schema's group, version and kind. For a custom kind, also returns the CRD's schema. */
 function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
   const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
   const common = {
@@ -85,7 +82,7 @@ function identityOf({ group, version, kind, schema }: ResourceKind, documented: 
   return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
-/** Returns the model and field at a path like spec.containers, for example `V1PodSpec.containers`. */
+/** Returns the model and the field at a path. For example, spec.containers of a pod is `V1PodSpec.containers`. */
 function fieldAtPath(models: Models, root: string, path: string): string {
   const keys = path.split(".");
   const last = keys.pop();

@@ -1,4 +1,4 @@
-/** `x-kubernetes-validations`: CEL rules in the schema of a CRD. */
+/** Evaluates `x-kubernetes-validations`, the CEL rules in a CRD's schema. */
 import { isDeepStrictEqual } from "node:util";
 import { Optional } from "@marcbachmann/cel-js";
 import { Language, messageOf, wordsOf } from "../cel/language.ts";
@@ -40,7 +40,7 @@ function evaluate({ language, optionalOldSelf }: CompiledRule, expression: strin
   return language.run(expression, { self, oldSelf: optionalOldSelf === true ? optional : oldSelf });
 }
 
-/** Evaluates the rules of a value. For an unchanged value, evaluates only the rules that use oldSelf. */
+/** Evaluates the rules of a value. If the value has not changed, evaluates only rules that use oldSelf. */
 export function ruleErrors(node: Node, inUnchanged = false): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null) return [];

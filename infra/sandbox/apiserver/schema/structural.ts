@@ -1,6 +1,4 @@
-/**
- * The structural schema in a CustomResourceDefinition, and functions that apply it to the tree of values in an object.
- */
+/** The structural schema in a CustomResourceDefinition. */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord, recordAt, stringsAt } from "../objects.ts";
 
@@ -10,14 +8,14 @@ const PRESERVE = "x-kubernetes-preserve-unknown-fields";
 export const EMBEDDED = "x-kubernetes-embedded-resource";
 export const INT_OR_STRING = "x-kubernetes-int-or-string";
 
-/** The fields that every object has, even if the schema does not declare them. */
+/** All objects have these fields, even if the schema does not declare them. */
 export const COMMON: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 export function schemaOf(version: Tree): Structural {
   return recordAt(version, "schema.openAPIV3Schema");
 }
 
-/** Returns the schema of a field, or of a value in a map. */
+/** Returns the schema of a field or map value. */
 export function partOf(schema: Structural, key: string): Structural | undefined {
   const part = recordAt(schema, "properties")[key] ?? schema.additionalProperties;
   return isRecord(part) ? part : part === true ? {} : undefined;
@@ -29,7 +27,7 @@ export function partAt(schema: Structural, path: string): Structural | undefined
   return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
 }
 
-/** Returns whether a schema needs no type: it permits integers and strings, or it preserves unknown fields. */
+/** Returns true if a schema needs no type, because it permits integers and strings or preserves unknown fields. */
 export function isFree(schema: Structural): boolean {
   return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
 }
@@ -39,7 +37,7 @@ function mayNotBeNull(schema: Structural | undefined): boolean {
 }
 
 /**
- * Removes unknown fields, and returns their paths. Also removes a null, except in a nullable field or a field with a
+ * Removes unknown fields, and returns their paths. Also removes null from fields that are not nullable and have no
  * default.
  */
 export function prune(object: Tree, schema: Structural): readonly string[] {
@@ -69,7 +67,7 @@ export function applySchemaDefaults(value: unknown, schema: Structural): void {
   for (const key of keys) applyDefault(value, key, partOf(schema, key));
 }
 
-/** Sets the default of a field. A null in a field that is not nullable is replaced by the default. */
+/** Sets the default of a field that is missing. Null is also replaced, unless the field is nullable. */
 function applyDefault(parent: object, key: string | number, schema: Structural = {}): void {
   const value: unknown = Reflect.get(parent, key);
   const isMissing = value === undefined || (value === null && mayNotBeNull(schema));
@@ -80,7 +78,7 @@ function applyDefault(parent: object, key: string | number, schema: Structural =
 export interface Node {
   readonly value: unknown;
   readonly schema: Structural;
-  /** The previous value. Undefined for a new value, and for a value that has no matching previous value. */
+  /** The previous value. It is undefined if no previous value matches. */
   readonly old: unknown;
   readonly path: string;
   readonly keyed: string;
@@ -106,13 +104,13 @@ export function childrenOf(node: Node): readonly Node[] {
   });
 }
 
-/** Returns the previous value of an item. Only the items of a list with map keys can be matched. */
+/** Returns the previous value of an item. Only lists with map keys can be compared. */
 function itemBefore({ old, schema }: Node, item: unknown): unknown {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(old)) return undefined;
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));
 }
 
-/** Returns the map keys that identify an item, with the item's values. */
+/** Returns the values of the item's map keys. */
 export function keyOf(schema: Structural, item: unknown): Tree {
   const keys = stringsAt(schema, "x-kubernetes-list-map-keys");
   return Object.fromEntries(keys.flatMap((key) => (isRecord(item) && key in item ? [[key, item[key]]] : [])));

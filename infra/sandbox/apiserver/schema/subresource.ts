@@ -1,4 +1,4 @@
-/** The kinds in the bodies of requests to subresources: Eviction, Binding and TokenRequest. */
+/** The bodies of requests to subresources: Eviction, Binding and TokenRequest. */
 import type { ResourceContext } from "../context.ts";
 import { checkObject } from "../decoding.ts";
 import type { ResourceKind } from "../kinds/kind.ts";

@@ -1,9 +1,9 @@
-/** Times as Go parses and formats them: in UTC, with the number of digits in the layout. */
+/** Parses and formats times as Go does. Times are in UTC, and have the number of digits in the layout. */
 import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
 
-/** The layout of each type of time field in the models. */
+/** Maps the types of time fields to their layouts. */
 export const LAYOUTS: Readonly<Record<string, string>> = {
   Date: RFC3339,
   V1MicroTime: "2006-01-02T15:04:05.000000Z07:00",
@@ -24,12 +24,12 @@ export function readTime(text: string, layout: string, refuse: (why: string) => 
 
 function formOf(part: string, layout: string): RegExp {
   if (part === "Z07:00") return /^(Z|[-+]\d\d:\d\d)/;
-  // A fraction of a second is accepted even if the layout has none.
+  // A fraction of a second is always accepted.
   if (part === "05" && layout === RFC3339) return /^\d\d(\.\d+)?/;
   return new RegExp(`^${part.replace(".", "\\.").replaceAll(/\d/g, "\\d")}`);
 }
 
-/** Returns whether the date exists. JavaScript alone would accept 30 February as 2 March. */
+/** Returns true if the date exists. JavaScript accepts 30 February as 2 March. */
 function isDate(text: string): boolean {
   return !Number.isNaN(Date.parse(text)) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }

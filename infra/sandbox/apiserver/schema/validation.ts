@@ -1,4 +1,6 @@
-/** Validates an object by its CRD's schema, in the order of the real API extensions server. */
+/**
+ * Validates an object by the schema in its CRD. The errors have the same order as in the real API extensions server.
+ */
 import type { Tree } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { ruleErrors } from "./rules.ts";
@@ -17,7 +19,7 @@ const UNCHECKED: FieldError = {
     "correct the existing errors to complete validation",
 };
 
-/** Validates an object. Ignores errors in values that `previous` also has. */
+/** Validates an object. Ignores errors in values that have not changed. */
 export function validateBySchema(object: Tree, schema: Structural, previous?: Tree): readonly FieldError[] {
   const root: Node = { value: object, schema, old: previous, path: "", keyed: "" };
   const twice = duplicates(root);

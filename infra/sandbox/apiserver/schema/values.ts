@@ -1,4 +1,4 @@
-/** Errors in the values of a custom object, in the words of the real API extensions server. */
+/** Validates the values of a custom object, with the messages of the real API extensions server. */
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import * as errors from "../field-errors.ts";
@@ -21,7 +21,7 @@ function missing({ value, schema, path }: Node): readonly FieldError[] {
   return wanted.map((key) => errors.requiredValue(joined(path, key)));
 }
 
-/** The formats that are checked. All other formats are ignored. */
+/** The formats that are checked. Other formats are ignored. */
 const FORMATS: Readonly<Record<string, z.ZodType>> = {
   "date-time": z.iso.datetime({ offset: true }),
   date: z.iso.date(),
@@ -69,7 +69,7 @@ function enumErrors({ value, schema, path }: Node): readonly FieldError[] {
   return [errors.unsupportedValue(path, value, texts)];
 }
 
-/** Returns the size to compare with a limit: the number itself, or the length of a string, list or map. */
+/** Returns the size for a limit: the number itself, or the length of a string, list or map. */
 function sizeOf(value: unknown): number {
   if (typeof value === "number") return value;
   if (typeof value === "string") return Array.from(value).length;
