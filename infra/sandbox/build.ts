@@ -1,4 +1,4 @@
-/** Builds the package into dist: JavaScript and type declarations from TypeScript, and unchanged data files. */
+/** Builds the package into dist: JavaScript, type declarations and data files. */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, rmSync } from "node:fs";
 

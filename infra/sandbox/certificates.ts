@@ -88,12 +88,11 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
-/** Returns a random positive integer in DER. Its first bit is 0. */
 function randomSerial(): string {
   return `01${randomBytes(15).toString("hex")}`;
 }
 
-/** Returns the validity. It starts yesterday, because the clock of a container may be slow. */
+/** Returns the validity. It starts yesterday, because the clocks of some containers are slow. */
 function validity(): { notBefore: Date; notAfter: Date } {
   const now = Date.now();
   return { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + 3650 * DAY_MS) };

@@ -1,4 +1,4 @@
-/** Creates nodes and virtual machines through the API, as an administrator would. */
+/** Creates nodes and virtual machines through the API. */
 import type { KubeClient } from "./actors/client.ts";
 import { isTrue } from "./actors/conditions.ts";
 import { namespaces, nodes, type Key, type Node } from "./actors/resources.ts";
@@ -6,16 +6,16 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 import * as kubevirt from "./kubevirt/resources.ts";
 
-/** Every new node has this taint until the node controller has seen the node. */
+/** A new node has this taint until the node controller has seen the node. */
 const NOT_READY = "node.kubernetes.io/not-ready";
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** Amounts of a node's resources. By default, a node has 32 CPUs and 128Gi of memory. */
+/** The resources of a node. Defaults to 32 CPUs and 128Gi of memory. */
 export type Capacity = Readonly<Record<string, string>>;
 
 /**
- * Creates a node, and resolves when pods and VMs can run on the node. `labels`: additional labels. If these labels
- * describe another CPU, virt-handler adds no CPU labels.
+ * Creates a node. Resolves when pods and VMs can run on the node. If `labels` describe another CPU, virt-handler adds
+ * no CPU labels.
  */
 export async function createNode(
   client: KubeClient,
@@ -46,24 +46,21 @@ export interface VirtualMachine {
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
   /**
-   * Whether the VM can migrate. If false, the VM's disk prevents migrations, or the part of the VM that `reason` names.
+   * Whether the VM can migrate. If false, `reason` determines what prevents migrations. By default, the VM's disk
+   * prevents migrations.
    */
   readonly migratable?: boolean;
   readonly reason?: string;
-  /** The node on which the VM starts, if the node has room. Later the VM may migrate to any node. */
+  /** The node on which the VM starts, if the VM fits. */
   readonly node?: string;
-  /** The guest's memory, which is also the launcher's memory request. */
   readonly memory?: string;
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly tolerations?: NonNullable<Spec["tolerations"]>;
-  /** `host-model` (KubeVirt's default), or the name of a CPU model. */
+  /** A CPU model, or `host-model` (KubeVirt's default). */
   readonly cpuModel?: string;
   readonly architecture?: string;
-  /**
-   * The image of the VM's disk. With an image, the kubelet creates so many Events for the VM that later Events are
-   * dropped.
-   */
+  /** The image of the VM's disk. The kubelet then creates so many Events that later Events for the VM are dropped. */
   readonly image?: string;
 }
 
@@ -74,11 +71,11 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** An interface that permits migrations. KubeVirt's default interface, a bridge, prevents migrations. */
+/** An interface that permits migrations. KubeVirt's default interface is a bridge, which prevents migrations. */
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 
-/** The part of a VMI's spec that makes the VMI not migratable, by the reason that KubeVirt reports. */
+/** Maps KubeVirt's reason to the part of a VMI's spec that prevents migrations. */
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   DisksNotLiveMigratable: {
     volumes: [{ name: "disk", hostDisk: { path: "/var/disk.img", type: "DiskOrCreate", capacity: "1Gi" } }],
@@ -118,8 +115,8 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
 }
 
 /**
- * Creates a VirtualMachine. KubeVirt then creates a VMI. Resolves when the VMI is running. Never resolves if the run
- * strategy keeps the VM off.
+ * Creates a VirtualMachine. Resolves when KubeVirt has created its VMI and the VMI is running. Never resolves if the
+ * run strategy is Halted.
  */
 export async function createVirtualMachine(
   client: KubeClient,

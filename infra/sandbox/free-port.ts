@@ -1,9 +1,9 @@
-/** Finds a port of this machine for a server that starts later, or that stops and starts again. */
+/** Finds a free port on this machine for a server that starts later. */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** The range of ports. The range is below the ports that systems assign to clients and to servers with port 0. */
+/** The range of ports. It is below the ports that systems assign automatically. */
 const PORTS = [20_000, 32_000] as const;
 
 export async function freePort(): Promise<number> {

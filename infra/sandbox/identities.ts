@@ -1,4 +1,4 @@
-/** The accounts of the sandbox's actors. Each account has a token that is generated when the sandbox starts. */
+/** The accounts of the sandbox's components. Their tokens are random. */
 import { randomBytes } from "node:crypto";
 
 export const USERS = {
@@ -27,7 +27,7 @@ export interface Identity {
 
 export type Role = keyof typeof USERS;
 
-/** Users by their tokens, as in an API server's token file. */
+/** Maps tokens to users. */
 export type TokenFile = Readonly<Record<string, Identity>>;
 
 export interface Identities {

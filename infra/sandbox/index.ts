@@ -1,6 +1,6 @@
-/** The exports of the package. Code outside of this folder imports only this file. */
+/** The exports of the package. Code outside of this folder must import only this file. */
 
-// A cluster, with its client, kubeconfig, certificate authority, test controls and stop().
+// Clusters.
 export {
   isReal,
   isSimulated,
@@ -20,7 +20,7 @@ export { kubeconfigOf, kubeconfigText, type Credentials } from "./kubeconfig.ts"
 export { USERS } from "./identities.ts";
 export { freePort } from "./free-port.ts";
 
-// Objects of the cluster.
+// Objects in a cluster.
 export {
   createNode,
   createVirtualMachine,
@@ -33,7 +33,7 @@ export { applyManifests } from "./manifests.ts";
 export { DEPLOYED, KUBEVIRT, KUBEVIRT_RBAC } from "./kubevirt/manifests.ts";
 export { grant, type Manifest } from "./actors/rbac.ts";
 
-// Clients of a cluster, their clock, and functions that watch objects.
+// Clients, clocks, and functions that watch objects.
 export { createClient, type KubeClient, type Patch, type RawAnswer, type WatchEvent } from "./actors/client.ts";
 export type { RawRequest } from "./actors/transport.ts";
 export { createSteppedClock, systemClock, type Clock, type SteppedClock } from "./actors/clock.ts";
@@ -84,7 +84,7 @@ export {
 } from "./kubevirt/resources.ts";
 export { findCondition, isTrue, type Condition } from "./actors/conditions.ts";
 
-// Functions and types of single components, such as the kubelet, the scheduler and virt-controller.
+// Single components, such as the kubelet, the scheduler and virt-controller.
 export type { Actor } from "./actors/actor.ts";
 export { markDisruptionTarget } from "./actors/disruption-target.ts";
 export { asNode } from "./actors/kubelet.ts";
@@ -96,7 +96,7 @@ export { taintDeviceOf } from "./actors/device-taint-manager.ts";
 export { terminateNode } from "./actors/node-termination.ts";
 export { evaluateCondition } from "./kubevirt/virt-handler/node-hooks.ts";
 
-// Parts of an API server, for use in other API servers and in benchmarks.
+// Parts of an API server, for other API servers and for benchmarks.
 export { startApiServer } from "./apiserver/server.ts";
 export { applyJsonPatch, readJsonPatch } from "./apiserver/patch/json.ts";
 export { applyMergePatch } from "./apiserver/patch/merge.ts";

@@ -1,9 +1,9 @@
-/** Kubeconfigs for the sandbox: as text for kubectl, and as objects for clients in this process. */
+/** Makes kubeconfigs for the sandbox, as text or as objects. */
 import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Credentials {
   readonly url: string;
-  /** The CA of the server's certificate. Without a CA, the server uses HTTP. */
+  /** The CA of the server's certificate. If it is missing, the server uses HTTP. */
   readonly caPem?: string;
   readonly user: string;
   readonly token: string;
@@ -29,7 +29,7 @@ export function kubeconfigOf({ url, caPem, user, token }: Credentials): KubeConf
   return config;
 }
 
-/** Renders a kubeconfig as JSON, which is YAML. */
+/** Returns a kubeconfig as JSON, which is valid YAML. */
 export function kubeconfigText(credentials: Credentials): string {
   return `${JSON.stringify(JSON.parse(kubeconfigOf(credentials).exportConfig()), null, 2)}\n`;
 }

@@ -1,4 +1,4 @@
-/** Evaluates label selectors, for the API server and its clients. */
+/** Evaluates label selectors. */
 export type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
 
 export interface LabelRequirement {
@@ -14,7 +14,7 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Returns whether a selector matches. An empty selector matches everything. The caller handles a missing selector. */
+/** Returns true if the labels match the selector. An empty selector matches everything. */
 export function matchesSelector({ matchLabels, matchExpressions }: LabelSelector, labels: Labels): boolean {
   const equal = Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return equal && matchesLabels((matchExpressions ?? []) as LabelRequirement[], labels);

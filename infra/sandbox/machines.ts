@@ -1,6 +1,4 @@
-/**
- * The machines of a sandbox, for a simulated or real control plane: kubelets with nodes and pods, and virt-handlers.
- */
+/** Simulates the machines of a cluster: kubelets with nodes and pods, and virt-handlers. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import type { EvictionConfiguration } from "./actors/pressure-thresholds.ts";
 import type { Pod } from "./actors/resources.ts";

@@ -7,8 +7,8 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 
 /**
- * Applies manifests in the given order, except that CRDs come first. After the CRDs, waits until the API server serves
- * their kinds.
+ * Applies CRDs first, and then the other manifests in the given order. Waits until the API server serves the CRDs'
+ * kinds.
  */
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const { kind } = definitions;

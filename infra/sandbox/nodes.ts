@@ -1,4 +1,4 @@
-/** The components that manage nodes: kubelets, and controllers of a control plane. */
+/** Starts the components that manage nodes, such as the kubelets. */
 import { actorOf, type Actor, type ActorOptions } from "./actors/actor.ts";
 import { startAttachDetach } from "./actors/attach-detach.ts";
 import { createKubeletEvictions } from "./actors/kubelet-evictions.ts";
@@ -19,9 +19,9 @@ import { startTaintManager } from "./actors/taint-manager.ts";
 import type { Role } from "./identities.ts";
 
 export interface NodeKnobs {
-  /** Stops and starts kubelets, as when a machine is off. Also shuts machines down, and makes liveness probes fail. */
+  /** Stops and starts kubelets, shuts machines down, and makes liveness probes fail. */
   readonly kubelets: Outages;
-  /** Sets how much memory each pod uses, and how much of each resource is free on a node. */
+  /** Sets the memory usage of pods, and the free resources of nodes. */
   readonly stats: NodeStats;
 }
 
@@ -32,7 +32,7 @@ export function createNodeKnobs(): NodeKnobs {
 export interface NodesOptions extends NodeKnobs {
   readonly optionsOf: (role: Role) => ActorOptions;
   readonly runtime: ContainerRuntime;
-  /** The kubelets' eviction thresholds. Missing fields get the kubelet's defaults. */
+  /** The kubelets' eviction thresholds. Missing fields have the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration | undefined;
 }
 
@@ -49,11 +49,10 @@ export function startNodes({ optionsOf, runtime, kubelets: outages, stats, evict
 export interface NodeControllersOptions {
   readonly scoring?: Scoring | undefined;
   readonly lots?: Lots | undefined;
-  /** How many seconds a volume stays attached after its last pod on the node has ended. The default is 1. */
+  /** The seconds until a volume is detached after its last pod on the node has ended. Defaults to 1. */
   readonly detachSeconds?: number | undefined;
 }
 
-/** Starts the components of a control plane that manage nodes and their pods. */
 export function startNodeControllers(
   optionsOf: NodesOptions["optionsOf"],
   { scoring, lots, detachSeconds = 1 }: NodeControllersOptions = {},

@@ -1,4 +1,4 @@
-/** Reads the YAML files in this folder. */
+/** Reads the API server's YAML data files. */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import { viewAs } from "./objects.ts";

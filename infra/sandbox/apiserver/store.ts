@@ -58,7 +58,7 @@ export class Collection {
     this.indexBy([fields]);
   }
 
-  /** Adds the fields to the index. */
+  /** Indexes these fields of all existing and future objects. */
   indexBy(fields: readonly SelectableFields[]): void {
     // Skips the name and the namespace, because the key contains them.
     const paths = fields.flatMap((one) => Object.values(one)).filter((path) => !path.startsWith("metadata.n"));

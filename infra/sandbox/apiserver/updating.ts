@@ -173,7 +173,7 @@ function prepare(kind: ResourceKind, object: KubeObject, how: { previous: KubeOb
   return object;
 }
 
-/** Prepares an update of the status. For built-in kinds, most of the metadata may also change. */
+/** Prepares an update of the status. For built-in kinds, metadata except ownerReferences may change. */
 function prepareStatus(kind: ResourceKind, object: KubeObject, previous: KubeObject): KubeObject {
   const { status } = object;
   const { ownerReferences: _refused, ...metadata } = object.metadata;

@@ -1,20 +1,20 @@
-/** Loopback addresses for a control plane, so that several control planes can run at the same time. */
+/** Assigns loopback addresses to a control plane, so that several control planes can run at the same time. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
 export interface Addresses {
-  /** The range of Service addresses. To serve a Service, a program listens on the Service's address. */
+  /** The range of Service addresses. A program that serves a Service listens on the Service's address. */
   readonly serviceRange: string;
   service(host: number): string;
-  /** The address on which the programs listen, each on its usual port. */
+  /** The address on which the programs listen on their usual ports. */
   readonly programs: string;
   release(): Promise<void>;
 }
 
-/** The lowest N of the ranges 127.N.0.0/24. This machine itself uses 127.0.0.0/24. */
+/** The lowest N in the ranges 127.N.0.0/24. This machine uses 127.0.0.0/24. */
 const FIRST = 1;
 const LAST = 254;
-/** Listening on this port of an unused Service address reserves the range. The reservation ends with this process. */
+/** A process reserves a range by listening on this port of an unused Service address. */
 const CLAIM_PORT = 61_443;
 
 export async function claimAddresses(): Promise<Addresses> {
@@ -34,9 +34,7 @@ export async function claimAddresses(): Promise<Addresses> {
   throw new Error("all ranges 127.N.0.0/24 are in use by other control planes");
 }
 
-/**
- * Throws if this process may not listen on port 443 of a Service's address. The API server calls Services on that port.
- */
+/** Throws if this process cannot listen on port 443 of a Service's address. */
 export async function demandPort443(host: string): Promise<void> {
   const server = createServer().listen(443, host);
   try {

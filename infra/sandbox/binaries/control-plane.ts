@@ -1,4 +1,4 @@
-/** A real control plane from a folder of programs: Kubernetes without kubelets, and KubeVirt without virt-handler. */
+/** Starts a real control plane: Kubernetes without kubelets, and KubeVirt without virt-handler. */
 import { writeFile } from "node:fs/promises";
 import { get } from "node:https";
 import { join } from "node:path";
@@ -30,13 +30,10 @@ import { createPrograms, demandFiles, type Program, type Programs, type RunningP
 export interface ControlPlaneOptions {
   /** The folder that contains `bin/` and `gen/`. */
   readonly directory: string;
-  /**
-   * The API server's port. With 0, the API server has its usual port on an address that only this control plane uses.
-   */
+  /** The API server's port. If it is 0, the API server uses its usual port on a separate address. */
   readonly port: number;
 }
 
-/** KubeVirt's settings. A control plane may be used again with other settings. */
 export interface Settings {
   readonly evacuationController: boolean;
   readonly evictionWebhook: boolean;
@@ -54,11 +51,11 @@ export const PROGRAM_NAMES = [
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 export interface ProgramKnobs {
-  /** Kills the program. The program does not restart by itself. */
+  /** Kills the program. It is not restarted. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   readonly logs: string;
-  /** Copies the logs, because `stop` deletes them. Returns the path of the copy. */
+  /** Copies the logs, and returns the path of the copy. */
   keepLogs(): Promise<string>;
 }
 
@@ -67,17 +64,17 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /** False after a program was killed. The watches of the other programs may then take half a minute to reconnect. */
+  /** False if a program was killed. */
   readonly isWhole: boolean;
-  /** Starts KubeVirt with these settings, and resolves when KubeVirt runs. */
+  /** Starts KubeVirt with these settings. */
   begin(settings: Settings): Promise<void>;
-  /** Reverts every change that was made after the start. */
+  /** Reverts all changes since the start. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const PORTS = { etcd: 2379, peers: 2380, server: 6443 };
-/** The last number of virt-api's Service address. The API server has the first address of the range. */
+/** The last number of virt-api's Service address. */
 const VIRT_API_HOST = 10;
 const ASK_TIMEOUT_MS = 2_000;
 
@@ -139,7 +136,8 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   await applyManifests(client, machineRoles());
   const kubevirt = { client, authority, printed, serviceAddress };
   await installRoles(kubevirt);
-  // virt-api reads this ConfigMap when it starts. kube-apiserver writes the ConfigMap some time after its own start.
+  // virt-api reads this ConfigMap when it starts, but kube-apiserver writes the ConfigMap some time after its own
+  // start.
   const authentication = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
   await programs.until("kube-apiserver publishes how it authenticates", () => isOk(client, authentication));
   start(await virtApi({ ...where, serviceAddress }));
@@ -170,7 +168,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
     const program = await virtController({ ...where, serviceAddress }, settings);
     if (flags === program.args.join(" ")) return;
     await running.get(program.name)?.end(0);
-    // Deletes the Lease of the previous virt-controller. Otherwise the new virt-controller would wait until the Lease
+    // Deletes the Lease of the old virt-controller. The new virt-controller would otherwise wait until the Lease
     // expires.
     await client.delete(leases, { namespace: KUBEVIRT_NAMESPACE, name: program.name });
     start(program);
@@ -204,7 +202,6 @@ async function isOk(client: KubeClient, path: string): Promise<boolean> {
   return (await client.raw({ method: "GET", path })).code === 200;
 }
 
-/** Returns the body of a 200 answer from a server. The given CA must have issued the server's certificate. */
 function bodyFrom(url: string, { caPem: ca }: Authority): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(url, { ca, agent: false, timeout: ASK_TIMEOUT_MS }, (response) => {

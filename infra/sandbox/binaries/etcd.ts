@@ -1,15 +1,15 @@
-/** Restores the content of etcd to an earlier state. The API server and its clients see ordinary changes of objects. */
+/** Restores etcd to an earlier state. Clients see ordinary changes of objects. */
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface Memory {
-  /** Restores the content. Resolves when no controller changes the content any more. */
+  /** Restores the content. Resolves when the controllers no longer change it. */
   restore(): Promise<void>;
 }
 
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
-/** Keys that the programs change all the time. Their values are not restored. */
+/** The programs change these keys all the time. Their values are not restored. */
 const OWN = /^\/registry\/(?:masterleases|apiregistration\.k8s\.io|leases\/(?:kube-system|kubevirt))\//;
-/** The maximum number of operations in a transaction. The default limit of etcd is 128. */
+/** The maximum number of operations in a transaction. etcd's default limit is 128. */
 const MAX_OPERATIONS = 100;
 const MAX_ROUNDS = 40;
 const PAUSE_MS = 50;
@@ -48,7 +48,7 @@ export async function remember(url: string): Promise<Memory> {
 
   return {
     async restore() {
-      // Repeats the restore, because controllers may still react to earlier changes.
+      // Repeats the restore, because controllers may still be reacting to earlier changes.
       for (let i = 0, quiet = 0; quiet < 2; i += 1) {
         if (i === MAX_ROUNDS) throw new Error("the control plane does not come to rest");
         quiet = (await round()) === 0 ? quiet + 1 : 0;

@@ -1,4 +1,4 @@
-/** Kubernetes' programs: their certificates, accounts and command lines. */
+/** Certificates, accounts and command lines of Kubernetes' programs. */
 import { generateKeyPairSync } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,13 +15,12 @@ export interface ServerOptions {
   readonly host: string;
   readonly ports: { readonly etcd: number; readonly peers: number; readonly server: number };
   readonly serviceRange: string;
-  /** More host names for the server's certificate. */
+  /** Additional host names in the server's certificate. */
   readonly names?: readonly string[];
 }
 
 const FRONT_PROXY = "front-proxy";
 
-/** Returns etcd and kube-apiserver, without controllers. */
 export async function serverPrograms(options: ServerOptions): Promise<readonly [etcd: Program, server: Program]> {
   const { binaries, folder, authority, host, ports, serviceRange, names = [] } = options;
   const file = (name: string): string => join(folder, name);
@@ -57,7 +56,7 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
     `--service-cluster-ip-range=${serviceRange}`,
     "--authorization-mode=RBAC",
     "--allow-privileged=true",
-    // The ServiceAccount plugin refuses pods until the namespace's default ServiceAccount exists.
+    // The ServiceAccount plugin would refuse pods until the default ServiceAccount exists.
     "--disable-admission-plugins=ServiceAccount",
     `--requestheader-client-ca-file=${file("ca.crt")}`,
     `--requestheader-allowed-names=${FRONT_PROXY}`,
@@ -76,14 +75,12 @@ export async function serverPrograms(options: ServerOptions): Promise<readonly [
 export interface ControllerOptions {
   readonly binaries: string;
   readonly folder: string;
-  /** Returns the path of a kubeconfig for a user. */
   readonly kubeconfigOf: (user: "controllerManager" | "scheduler") => Promise<string>;
 }
 
 /**
- * Returns kube-controller-manager and kube-scheduler. kube-controller-manager runs all controllers except
- * service-ca-certificate-publisher-controller, which is for OpenShift. The sandbox simulates the nodes and their
- * heartbeats.
+ * Returns kube-controller-manager and kube-scheduler. The controller service-ca-certificate-publisher-controller is
+ * off, because it is for OpenShift.
  */
 export async function controllerPrograms(options: ControllerOptions): Promise<readonly Program[]> {
   const { binaries, folder, kubeconfigOf } = options;

@@ -1,4 +1,4 @@
-/** Runs KubeVirt's programs on a real API server, with the objects that virt-operator would have installed. */
+/** Installs and runs KubeVirt's programs on a real API server, without virt-operator. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
@@ -14,7 +14,7 @@ import { PATHS } from "../kubevirt/webhooks/configurations.ts";
 import { writeCertificate } from "./kubernetes.ts";
 import type { Program } from "./programs.ts";
 
-/** The base name of the files with the serving certificate and its key. */
+/** The base name of the certificate and key files. */
 const SERVING = "kubevirt";
 
 interface ControllerSettings {
@@ -34,16 +34,13 @@ type Printed = (typeof PRINTED)[number];
 export interface KubeVirtOptions {
   readonly client: KubeClient;
   readonly authority: Authority;
-  /** The folder with the objects that virt-operator installs, with a file for each part. */
+  /** The folder with the manifests of virt-operator. */
   readonly printed: string;
-  /** The address of virt-api's Service, on which virt-api listens. */
+  /** The address on which virt-api listens. */
   readonly serviceAddress: string;
 }
 
-/**
- * Installs the accounts' permissions, and the objects that virt-api reads when it starts. virt-api reads the remaining
- * objects seconds later.
- */
+/** Installs the roles, the namespace and the CA, which virt-api reads when it starts. */
 export async function installRoles({ client, authority, printed }: KubeVirtOptions): Promise<void> {
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: KUBEVIRT_NAMESPACE } };
   const ca = configMap("kubevirt-ca", { "ca-bundle": authority.caPem });
@@ -57,7 +54,7 @@ export async function installKinds({ client, printed }: KubeVirtOptions): Promis
   await client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-/** Registers virt-api's API group and webhooks. The caller waits until virt-api listens. */
+/** Registers virt-api's API group and webhooks. virt-api must be listening. */
 export async function registerVirtApi(options: KubeVirtOptions): Promise<void> {
   const { client, authority, printed, serviceAddress } = options;
   const caBundle = Buffer.from(authority.caPem).toString("base64");
@@ -103,7 +100,7 @@ export async function virtApi(options: VirtProgramOptions): Promise<Program> {
   return { name: "virt-api", command: join(binaries, "virt-api"), args, comesBack: true };
 }
 
-/** Returns the program virt-controller. The program uses virt-api's certificate. */
+/** Returns the program virt-controller. It uses virt-api's certificate. */
 export async function virtController(options: VirtProgramOptions, settings: ControllerSettings): Promise<Program> {
   const { binaries, folder, host, kubeconfigOf } = options;
   const serving = join(folder, SERVING);
@@ -122,7 +119,6 @@ export async function virtController(options: VirtProgramOptions, settings: Cont
   return { name, command: join(binaries, name), args, env: { POD_NAMESPACE: KUBEVIRT_NAMESPACE }, comesBack: true };
 }
 
-/** Removes KubeVirt's eviction webhook. */
 export async function silenceEvictionWebhook(client: KubeClient): Promise<void> {
   for (const configuration of (await client.list(validatingWebhooks)).items) {
     const webhooks = configuration.webhooks ?? [];

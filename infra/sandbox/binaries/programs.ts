@@ -1,4 +1,4 @@
-/** Runs programs in a temporary folder, with a log for each program, until this process ends. */
+/** Runs programs in a temporary folder until this process ends. Each program has a log. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { access, constants, cp, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -12,18 +12,17 @@ export interface Program {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether the program is restarted when it ends by itself, as a kubelet would do. */
+  /** Whether the program is restarted if it exits. */
   readonly comesBack?: boolean;
 }
 
 export interface RunningProgram {
   readonly name: string;
   readonly isRunning: boolean;
-  /** Resolves to the reason why the program has ended or could not be started. */
+  /** Resolves to the reason why the program has ended or has not started. */
   readonly ended: Promise<string>;
-  /** Sends SIGTERM, and kills the program after a timeout. The program is not restarted. */
+  /** Sends SIGTERM, and kills the program after a timeout. */
   end(patienceMs: number): Promise<void>;
-  /** Starts the program again. The program must have ended. */
   startAgain(): void;
 }
 
@@ -31,11 +30,10 @@ export interface Programs {
   readonly folder: string;
   readonly logs: string;
   start(program: Program): RunningProgram;
-  /** Resolves when the condition is true. Throws if a program ends first, or after a timeout. */
+  /** Waits until the condition is true. Throws if a program ends, or after a timeout. */
   until(what: string, isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
-  /** Copies the logs, because `stop` deletes their folder. Returns the path of the copy. */
+  /** Copies the logs, and returns the path of the copy. `stop` deletes the original logs. */
   keepLogs(): Promise<string>;
-  /** Ends the programs in reverse order of their start. */
   stop(patienceMs?: number): Promise<void>;
 }
 
@@ -43,10 +41,7 @@ const START_TIMEOUT_MS = 90_000;
 const POLL_MS = 50;
 const RESTART_MS = 1_000;
 const LAST_WORDS = 5;
-/**
- * Go's setting for garbage collection. A high value suits programs that run only a minute or two: it costs memory and
- * saves CPU time.
- */
+/** Go's setting for garbage collection. A high value uses more memory and less CPU time. */
 const GOGC = "300";
 
 export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
@@ -64,7 +59,7 @@ export async function createPrograms(prefix = "sandbox-"): Promise<Programs> {
       stdio: ["ignore", log, log],
     });
     closeSync(log);
-    // This process may end while the program runs. The watchdog then ends the program.
+    // The watchdog ends the program if this process ends first.
     child.unref();
     watchdog.watch(child);
     return child;
@@ -168,7 +163,7 @@ async function pollUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Pro
   }
 }
 
-/** Resolves when the signal aborts. Never resolves if `instead` aborts first. */
+/** Resolves when `signal` aborts, unless `instead` aborts first. */
 function aborted(signal: AbortSignal, instead: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -185,7 +180,6 @@ async function lastWordsOf(log: string): Promise<readonly string[]> {
   return text.trim() === "" ? [] : text.trimEnd().split("\n").slice(-LAST_WORDS);
 }
 
-/** Throws an error that names the first missing file. */
 export async function demandFiles(
   folder: string,
   files: readonly string[],

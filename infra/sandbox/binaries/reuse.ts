@@ -1,4 +1,4 @@
-/** Uses control planes again, because the start of a control plane uses all cores for seconds. */
+/** Reuses control planes, because starting a control plane needs all cores for several seconds. */
 import { type ControlPlaneOptions, type RealControlPlane, startRealControlPlane } from "./control-plane.ts";
 
 const idle = new Map<string, RealControlPlane[]>();
@@ -9,10 +9,7 @@ export async function borrowControlPlane(options: ControlPlaneOptions): Promise<
   return { ...plane, stop: () => giveBack(key, plane) };
 }
 
-/**
- * Keeps a control plane for the next caller, until this process ends. Ends the control plane now if a program was
- * killed or the cleanup fails.
- */
+/** Makes a control plane available to the next caller. Stops it if a program was killed or the cleanup fails. */
 async function giveBack(key: string, plane: RealControlPlane): Promise<void> {
   const isClear = plane.isWhole && (await plane.clear().then(...TRUE_OR_FALSE));
   if (isClear) idle.set(key, [...(idle.get(key) ?? []), plane]);

@@ -1,4 +1,4 @@
-/** Ends child processes when this process ends, even after SIGKILL. */
+/** Kills child processes when this process ends, even after SIGKILL. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
@@ -9,8 +9,8 @@ export interface Watchdog {
 }
 
 /**
- * The watchdog's script. It reads lines until its input ends: "+ ID" for a process that has started, and "- ID" for a
- * process that has ended. Then it kills all processes that have not ended.
+ * The watchdog's script. It reads lines until its input ends: "+ ID" for a started process, and "- ID" for an ended
+ * process. The script then kills the remaining processes.
  */
 const SCRIPT = `
 all=" "
@@ -26,7 +26,7 @@ rm -rf "$1"
 
 export function startWatchdog(folder: string): Watchdog {
   const shell = spawn("/bin/sh", ["-c", SCRIPT, "watchdog", folder], {
-    // Ctrl-C in a terminal ends this process, but not the watchdog.
+    // Ctrl-C in a terminal must not end the watchdog.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });

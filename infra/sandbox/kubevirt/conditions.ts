@@ -1,14 +1,13 @@
-/** Conditions of VMIs and migrations, in the form in which KubeVirt writes them. */
+/** Creates conditions of VMIs and migrations, as KubeVirt does. */
 import { findCondition, type Condition } from "../actors/conditions.ts";
 
 type Conditions = readonly Condition[];
 
-/** Makes a condition. An unset time is null, as KubeVirt writes it. */
 export function conditionOf(said: Condition, at: string | null = null): Condition {
   return { lastProbeTime: at, lastTransitionTime: at, ...said };
 }
 
-/** Replaces a condition if its status or reason differs. If only the message differs, the old condition remains. */
+/** Replaces a condition if its status or reason has changed. A changed message alone is ignored. */
 export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
   const before = findCondition(conditions, next.type);
   if (before === undefined) return [...(conditions ?? []), next];

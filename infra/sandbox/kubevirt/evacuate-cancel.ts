@@ -1,5 +1,5 @@
 /**
- * `evacuate/cancel`, the subresource of virt-api that removes the mark for an evacuation. Upstream:
+ * virt-api's subresource `evacuate/cancel`, which removes evacuationNodeName from a VMI's status. Upstream:
  * pkg/virt-api/rest/evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
@@ -52,7 +52,7 @@ async function cancel(client: KubeClient, vmi: Vmi, body: string): Promise<Subre
   }
 }
 
-/** Refuses to remove the mark if the node has KubeVirt's drain taint, because KubeVirt would mark the VMI again. */
+/** Refuses if the node has KubeVirt's drain taint, because KubeVirt would set evacuationNodeName again. */
 async function refusalByNode(client: KubeClient, { status = {} }: Vmi): Promise<SubresourceAnswer | undefined> {
   const taintKey = await drainTaintKey(client);
   const name = status.evacuationNodeName ?? status.nodeName ?? "";

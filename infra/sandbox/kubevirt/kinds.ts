@@ -1,4 +1,4 @@
-/** KubeVirt's custom kinds, from its CustomResourceDefinitions in definitions/. */
+/** Reads KubeVirt's CustomResourceDefinitions. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import type { KubeObject } from "../apiserver/objects.ts";

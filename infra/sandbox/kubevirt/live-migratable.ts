@@ -1,4 +1,4 @@
-/** Determines from a VMI's spec whether the VMI can be migrated live, as virt-handler does. */
+/** Determines from a VMI's spec whether the VMI can migrate, as virt-handler does. */
 import type { Condition } from "../actors/conditions.ts";
 import { conditionOf } from "./conditions.ts";
 import type { VirtualMachineInstanceSpec } from "./resources.ts";

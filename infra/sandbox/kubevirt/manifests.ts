@@ -1,6 +1,6 @@
 /**
- * The objects of a KubeVirt installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object, with the
- * same names as upstream.
+ * The objects of a KubeVirt installation: its namespace, accounts, roles (rbac.yaml) and the KubeVirt object. They have
+ * the same names as upstream.
  */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
@@ -26,7 +26,7 @@ export const KUBEVIRT_RBAC: readonly Manifest[] = [
   ...components.flatMap(installed),
 ];
 
-/** The feature gate that permits HostDisk volumes. VMs with a HostDisk volume cannot migrate. */
+/** HostDisk permits volumes that prevent migrations. */
 const FEATURE_GATES = ["HostDisk"];
 
 export const KUBEVIRT = {
@@ -53,7 +53,6 @@ export const DEPLOYED = {
   targetDeploymentID: DEPLOYMENT,
 } as const;
 
-/** Returns the part of the KubeVirt object's spec that sets feature gates. */
 export function withGates(featureGates: readonly string[]): object {
   return { configuration: { developerConfiguration: { featureGates: [...FEATURE_GATES, ...featureGates] } } };
 }

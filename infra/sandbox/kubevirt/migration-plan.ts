@@ -1,14 +1,8 @@
-/**
- * Configures migrations in this sandbox: their duration, their outcome, and KubeVirt's back-off after a failed
- * migration. The configuration can be changed while the sandbox runs.
- */
+/** Configures the simulated migrations: their duration, outcome and back-off. */
 export interface Attempt {
   readonly namespace: string;
   readonly name: string;
-  /**
-   * The number of this migration among the VMI's migrations, starting at 1. Only migrations that have started to copy
-   * memory are counted.
-   */
+  /** The number of this migration, starting at 1. A migration has a number if it has started to copy memory. */
   readonly attempt: number;
 }
 
@@ -18,16 +12,16 @@ export interface MigrationPlan {
   configure(options: {
     readonly seconds?: number | ((attempt: Attempt) => number);
     readonly outcome?: (attempt: Attempt) => Outcome;
-    /** Returns the reason for a migration's failure, in libvirt's words. */
+    /** Returns libvirt's error message if the migration fails. */
     readonly failureReason?: (attempt: Attempt) => string;
     /**
-     * Returns whether the migration is in post-copy mode: the guest runs on the target while its memory is still being
-     * copied.
+     * Returns true if the migration is in post-copy mode: the guest runs on the target, but some of its memory is still
+     * on the source.
      */
     readonly postCopy?: (attempt: Attempt) => boolean;
     /**
-     * KubeVirt's back-off after the first failed migration, unless a user created the migration. The back-off doubles
-     * with each failure.
+     * KubeVirt's back-off after the first failed migration. The back-off doubles with each failure. Users' migrations
+     * have no back-off.
      */
     readonly backoffSeconds?: number;
   }): void;

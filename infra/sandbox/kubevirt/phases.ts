@@ -1,4 +1,4 @@
-/** The phases of VMIs and migrations, and when each phase started. */
+/** The phases of VMIs and migrations, with the times of their transitions. */
 import type { PhaseTransition } from "./resources.ts";
 
 interface Phased {

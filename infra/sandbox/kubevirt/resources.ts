@@ -1,4 +1,4 @@
-/** KubeVirt's kinds, with only the fields that the simulated controllers read and write. */
+/** The fields of KubeVirt's kinds that the simulated controllers use. */
 import type { Condition } from "../actors/conditions.ts";
 import type { KubeObject, Pod, Resource } from "../actors/resources.ts";
 
@@ -50,7 +50,7 @@ export interface MigrationState {
   abortStatus?: string;
   mode?: string;
   migrationPolicyName?: string;
-  /** The data that the source and the target of a decentralized migration have about each other. */
+  /** The source and the target of a decentralized migration exchange this data. */
   sourceState?: object;
   targetState?: object;
 }
@@ -83,7 +83,6 @@ export interface VirtualMachineInstance extends KubeObject {
 
 export interface StateChangeRequest {
   readonly action: "Start" | "Stop";
-  /** The UID of the VMI that the request stops. */
   readonly uid?: string;
 }
 
@@ -158,7 +157,7 @@ export const virtualMachines: Resource<VirtualMachine> = {
 };
 // prettier-ignore
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
-/** The fields by which virt-controller chooses a MigrationPolicy. */
+/** A MigrationPolicy has only the fields that virt-controller needs to choose a policy. */
 export interface MigrationPolicy extends KubeObject {
   spec: {
     selectors: { virtualMachineInstanceSelector?: Record<string, string>; namespaceSelector?: Record<string, string> };
@@ -177,7 +176,7 @@ export const plugins: Resource<Plugin> = {
 
 export const KUBEVIRT_NAMESPACE = "kubevirt";
 
-/** The grace period of a guest in seconds, if the VMI has no grace period. */
+/** The default grace period of a guest, in seconds. */
 export const DEFAULT_GRACE_SECONDS = 30;
 
 export const LABEL = {
@@ -208,22 +207,22 @@ export const FINALIZER = {
 } as const;
 
 /**
- * Returns the phase of a migration between two namespaces or clusters while its source and target do not know each
- * other yet. Returns undefined for other migrations.
+ * Returns the phase in which a migration between namespaces or clusters waits for its other side. Returns undefined for
+ * other migrations.
  */
 export function syncPhase({ spec }: VirtualMachineInstanceMigration): "Synchronizing" | "WaitingForSync" | undefined {
   if ((spec.sendTo === undefined) === (spec.receive === undefined)) return undefined;
   return spec.sendTo === undefined ? "WaitingForSync" : "Synchronizing";
 }
 
-/** Returns whether the VMI waits for its guest, which arrives from another VMI. */
+/** Returns true if the VMI is the target of a migration from another VMI, and the guest has not arrived yet. */
 export function isReceiver({ metadata, status }: VirtualMachineInstance): boolean {
   return metadata.annotations?.[ANNOTATION.createMigrationTarget] === "true" && status?.phase !== "Running";
 }
 
 /**
- * Returns whether the guest is migrating. During a migration virt-handler does not shut the guest down, even if its
- * launcher received SIGTERM.
+ * Returns true if the guest is migrating. virt-handler does not shut down a migrating guest, even if its launcher
+ * received SIGTERM.
  */
 export function isMigrating(status: { readonly migrationState?: MigrationState } | undefined): boolean {
   const { startTimestamp, endTimestamp } = status?.migrationState ?? {};

@@ -4,7 +4,9 @@ export interface Key {
   readonly name: string;
 }
 
-/** The answer to a request. The status codes 200 and 202 have no body, and 401 has a text. */
+/**
+ * The answer to a request. Answers with the code 200 or 202 have no body. Answers with the code 401 have plain text.
+ */
 export interface SubresourceAnswer {
   readonly code: number;
   readonly status?: object;

@@ -1,7 +1,7 @@
 /**
- * The subresources `start`, `stop` and `restart` of a VirtualMachine, and `evacuate/cancel` of a VirtualMachine or VMI.
- * virt-api serves these subresources in the API group subresources.kubevirt.io. Upstream:
- * pkg/virt-api/rest/authorizer.go, lifecycle.go, evacuate_cancel.go.
+ * virt-api's subresources: `start`, `stop` and `restart` of a VirtualMachine, and `evacuate/cancel` of a VirtualMachine
+ * or VMI. They are in the API group subresources.kubevirt.io. Upstream: pkg/virt-api/rest/authorizer.go, lifecycle.go,
+ * evacuate_cancel.go.
  */
 import type { KubeClient } from "../actors/client.ts";
 import { isConflict, messageOf } from "../actors/status-error.ts";
@@ -51,7 +51,7 @@ const ANSWERS: Readonly<Record<string, Answer | undefined>> = {
   "virtualmachineinstances/evacuate/cancel": cancelOfVmi,
 };
 
-/** Answers a request for a subresource. Returns undefined for a path of any other resource. */
+/** Answers a request for a subresource. Returns undefined for other paths. */
 export async function answerSubresource(
   client: KubeClient,
   { method, path, body, user, groups, accept }: SubresourceRequest,
@@ -67,8 +67,8 @@ export async function answerSubresource(
 }
 
 /**
- * Returns whether the Accept header contains the wildcard for all types. The routes declare no content type, so they
- * match only this wildcard. Upstream: go-restful's Route.matchesAccept.
+ * Returns true if the Accept header contains the wildcard for all types. KubeVirt's routes declare no content type, so
+ * only the wildcard matches. Upstream: go-restful's Route.matchesAccept.
  */
 function takesAnything(accept: string): boolean {
   return accept.split(",").some((type) => type.split(";")[0]?.trim() === "*/*");
@@ -80,7 +80,7 @@ interface Reviewed {
   readonly status: { readonly allowed: boolean; readonly reason?: string };
 }
 
-/** Returns why the caller may not use the subresource. The API server has checked only the part before the slash. */
+/** Returns the reason why the caller may not use the subresource. */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
@@ -108,7 +108,7 @@ interface Patch {
 
 type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
-/** A patch, or the text of a conflict. Undefined if nothing has to change. */
+/** A patch, or the text of a conflict. It is undefined if nothing must change. */
 type Change = Patch | string | undefined;
 
 function startOf(vm: Vm, vmi: Vmi | undefined): Change {
@@ -137,7 +137,7 @@ function startRequests(vmi: Vmi | undefined): readonly kubevirt.StateChangeReque
 
 function restartOf(vm: Vm, vmi: Vmi | undefined): Change {
   const strategy = kubevirt.runStrategyOf(vm);
-  // The misspelling is upstream's.
+  // Upstream has this misspelling.
   if (strategy === "Halted" || strategy === "Once")
     return `RunStategy ${strategy} does not support manual restart requests`;
   if (vmi === undefined) return "VM is not running: Halted";

@@ -1,13 +1,13 @@
-/** A part of KubeVirt that tests can switch on and off while it runs. */
+/** Switches a part of KubeVirt on and off while it runs. */
 export interface Switch {
   enabled: boolean;
   onChange(listener: () => void): void;
 }
 
 export interface Switches {
-  /** The controller that migrates VMIs that are marked for evacuation. On by default. */
+  /** The controller that migrates VMIs with evacuationNodeName. It is on by default. */
   readonly evacuationController: Switch;
-  /** The annotations on launcher pods that the descheduler reads. Off by default. */
+  /** The annotations on launcher pods that the descheduler reads. They are off by default. */
   readonly deschedulerAnnotations: Switch;
 }
 

@@ -1,4 +1,4 @@
-/** virt-api: an HTTPS server on loopback. It answers admission reviews, and requests that the API server forwards. */
+/** virt-api: an HTTPS server for admission reviews and for forwarded requests. */
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -70,7 +70,6 @@ async function subresource(client: KubeClient, request: IncomingMessage, respons
 
 const NO_SUCH_PATH: SubresourceAnswer = { code: 404 };
 
-/** Returns the user of a request, from the headers that the API server sets. */
 function identityOf({
   method,
   headers,
@@ -88,7 +87,7 @@ type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
 /**
  * Returns the handler of a webhook. The webhook's rules ensure that the object has the type T. If virt-api cannot read
- * another object, the handler denies the request with the error's text.
+ * another object, the handler denies the request.
  */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   return async ({ request }) => {

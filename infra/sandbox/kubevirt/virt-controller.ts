@@ -1,4 +1,4 @@
-/** virt-controller: all of KubeVirt's controllers, in one process with one service account. */
+/** virt-controller: all of KubeVirt's controllers, with one service account. */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import type { MigrationPlan } from "./migration-plan.ts";
 import type { Switches } from "./switch.ts";
@@ -24,6 +24,6 @@ export function startVirtController(options: VirtControllerOptions): Actor {
     startBudgetController(options, world),
     startDeschedulerAnnotations(options, world, options.deschedulerAnnotations),
   ];
-  // Stops the caches first, because a controller that waits for a cache would otherwise never stop.
+  // Stops the caches first. A controller that waits for a cache would otherwise never stop.
   return actorOf([world], controllers);
 }

@@ -1,4 +1,4 @@
-/** virt-handler on all nodes, in one process. It manages the guests. */
+/** virt-handler, which manages the guests. One process simulates the virt-handlers of all nodes. */
 import { actorOf, type Actor, type ActorOptions } from "../actors/actor.ts";
 import { timestamp } from "../actors/clock.ts";
 import { isTrue } from "../actors/conditions.ts";
@@ -26,18 +26,17 @@ export interface VirtHandlerOptions extends ActorOptions {
   readonly runtime: ContainerRuntime;
   readonly plan: MigrationPlan;
   readonly outages: Outages;
-  /** On which nodes a virt-handler runs. By default, every node has a virt-handler. */
+  /** Determines on which nodes a virt-handler runs. Defaults to all nodes. */
   readonly presence?: Presence | undefined;
 }
 
 const GIVE_UP_MS = 10_000;
-/** How many VMIs the virt-handler of each node handles at the same time. */
 const WORKERS = 10;
 const LAST_RETRY_MS = 1_000_000;
 const HEARTBEAT_MS = 60_000;
 /**
- * How long a launcher waits for its guest. Upstream: `--qemu-timeout` of virt-launcher, which is 240 s plus a random
- * time of up to 120 s.
+ * The milliseconds that a launcher waits for its guest. Upstream: `--qemu-timeout` of virt-launcher, which is 240 s
+ * plus up to 120 s.
  */
 const NO_GUEST_MS = 240_000;
 const HEARTBEAT = "kubevirt.io/heartbeat";
@@ -54,8 +53,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   /**
-   * Returns whether a virt-handler runs on the node. A virt-handler ends when the machine starts to shut down, or when
-   * a taint evicts virt-handler's pod.
+   * Returns true if a virt-handler runs on the node. It stops when the machine shuts down, or when a taint evicts its
+   * pod.
    */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
@@ -63,10 +62,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const callNodeHooks = createNodeHooks({ clock, plugins, kubeVirts, stopped: stopped.signal });
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
-  /**
-   * Returns the launcher with the guest: the launcher on the VMI's node that started last. After a migration back to a
-   * node, an older launcher may still exist on the node.
-   */
+  /** Returns the newest launcher on the VMI's node. An older launcher may remain on the node after a migration. */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
     return runtime.startedLast(listed.flatMap(([uid, node]) => (node === status?.nodeName ? [uid] : [])));
@@ -83,10 +79,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await shutdown.step(vmi, launcher);
   };
 
-  /**
-   * Moves the guest. As in the real virt-handler, migrations have a separate controller, so that a refused shutdown
-   * does not delay migrations.
-   */
+  /** Moves the guest. Migrations have a separate controller, because a refused shutdown must not delay migrations. */
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
     if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;
@@ -103,7 +96,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       ...enterPhase(vmi.status ?? {}, "Running", now),
       interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
       conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec)),
-      // SELinux is disabled on the nodes.
+      // The nodes do not use SELinux.
       selinuxContext: "none",
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",
@@ -111,7 +104,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await handlerOf(vmi).update(kubevirt.virtualMachineInstances, { ...vmi, status });
   };
 
-  /** Sets the final phase of the VMI if the launcher has ended. Returns whether the launcher has ended. */
+  /** If the launcher has ended, sets the final phase of the VMI and returns true. */
   const end = async (vmi: Vmi): Promise<boolean> => {
     const exitCode = exitCodeOf(vmi);
     if (exitCode === undefined) return false;
@@ -125,17 +118,14 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
   };
 
-  /** Ends a launcher whose guest has ended on another node. A real launcher would wait some minutes for the guest. */
+  /** Ends a launcher whose guest has ended on another node. A real launcher would wait for some minutes. */
   const giveUp = ({ status }: Vmi): Result => {
     const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);
     for (const uid of waiting) if (runtime.isRunning(uid)) runtime.exit(uid, 0);
     return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
-  /**
-   * Ends the target pod of a migration that was deleted before virt-controller learned of the pod. No other component
-   * would end this pod.
-   */
+  /** Ends the target pod of a deleted migration if virt-controller did not know the pod. */
   const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
     const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
     const migration = await client.get(kubevirt.migrations, { ...(namespace && { namespace }), name });
@@ -159,7 +149,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /**
-   * Labels the node when its virt-handler receives SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`,
+   * Labels the node when virt-handler receives SIGTERM. Upstream: `pkg/virt-handler/heartbeat/heartbeat.go`,
    * labelNodeUnschedulable.
    */
   const leave = async ({ metadata: { name, labels } }: Node): Promise<void> => {

@@ -22,7 +22,7 @@ function isOperation(value: unknown): value is Operation {
   return isRecord(value) && [value.op, value.path, value.from].every((text) => typeof (text ?? "") === "string");
 }
 
-/** Applies the patch to a copy of the document. Calls `refuse` with an error text if an operation cannot be applied. */
+/** Returns the patched document. Calls `refuse` with an error text if an operation cannot be applied. */
 export function applyJsonPatch(
   document: object,
   operations: readonly Operation[],

@@ -24,7 +24,7 @@ export function readTime(text: string, layout: string, refuse: (why: string) => 
 
 function formOf(part: string, layout: string): RegExp {
   if (part === "Z07:00") return /^(Z|[-+]\d\d:\d\d)/;
-  // A fraction of a second is always accepted.
+  // RFC 3339 times may have a fraction of a second.
   if (part === "05" && layout === RFC3339) return /^\d\d(\.\d+)?/;
   return new RegExp(`^${part.replace(".", "\\.").replaceAll(/\d/g, "\\d")}`);
 }

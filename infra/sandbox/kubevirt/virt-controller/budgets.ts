@@ -1,7 +1,4 @@
-/**
- * virt-controller's disruption budget controller. Since KubeVirt 1.6 it creates no budgets, and only deletes old
- * budgets.
- */
+/** virt-controller's PodDisruptionBudget controller. Since KubeVirt 1.6 it only deletes old budgets. */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";

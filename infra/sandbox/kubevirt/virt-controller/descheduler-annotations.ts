@@ -1,6 +1,6 @@
 /**
- * Writes virt-controller's annotations on launcher pods. The annotations inform the descheduler that an eviction only
- * starts a migration, and that an eviction is in progress.
+ * Writes virt-controller's annotations on launcher pods. They tell the descheduler that an eviction starts a migration,
+ * and that the eviction is in progress.
  */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { isTrue } from "../../actors/conditions.ts";

@@ -1,4 +1,4 @@
-/** virt-controller's evacuation controller. It creates a migration for every VMI that must leave its node. */
+/** virt-controller's evacuation controller. It creates migrations for VMIs that must leave their nodes. */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { startController, type Controller, type Result } from "../../actors/controller.ts";
@@ -12,14 +12,14 @@ import { isActive, type World } from "./world.ts";
 
 type Vmi = kubevirt.VirtualMachineInstance;
 
-/** The milliseconds from the mark for evacuation to the creation of the migration, as in a real virt-controller. */
+/** The delay in milliseconds before the migration is created, as in a real virt-controller. */
 const REACTION_MS = 150;
 const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
 
 export function startEvacuationController(options: ActorOptions, world: World, toggle: Switch): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "evacuation-controller");
-  /** The number of created migrations that the cache does not contain yet, by node. */
+  /** Counts the migrations of each node that are created but not yet in the cache. */
   const created = createExpectations(clock);
 
   const reconcile = async (nodeName: string): Promise<Result> => {
@@ -29,7 +29,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
     const drained = isDrained(node, world.configuration().migrations?.nodeDrainTaintKey ?? DEFAULT_DRAIN_TAINT);
     const leaving = world.vmisOn(nodeName).filter((vmi) => (drained || isMarked(vmi)) && mayMigrate(vmi));
     created.expect(nodeName, leaving.length);
-    // Creates all migrations at once. The migration controller then applies KubeVirt's limits.
+    // Creates all migrations at once. The migration controller applies KubeVirt's limits.
     const done = await Promise.allSettled(leaving.map((vmi) => evacuate(vmi, nodeName)));
     for (const one of done) if (one.status === "rejected") throw one.reason;
   };
@@ -74,7 +74,7 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
     enqueueNode(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
-    // As in KubeVirt, a new migration from any client lowers the count in `created`.
+    // As in KubeVirt, a migration from any client lowers the count in `created`.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });

@@ -1,6 +1,6 @@
 /**
- * Counts, for each key, the created objects that a controller's cache does not contain yet. As in KubeVirt, each new
- * object in the cache lowers the count, even if another client has created the object.
+ * Counts the created objects that are not yet in a controller's cache. As in KubeVirt, each new object in the cache
+ * lowers the count, even if another client has created it.
  */
 import type { Clock } from "../../actors/clock.ts";
 

@@ -1,4 +1,4 @@
-/** Makes launcher pods as virt-controller does. */
+/** Creates launcher pods as virt-controller does. */
 import { createHash } from "node:crypto";
 import { ownerReferenceTo, type Draft, type Node, type Pod } from "../../actors/resources.ts";
 import * as kubevirt from "../resources.ts";
@@ -6,13 +6,10 @@ import * as kubevirt from "../resources.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Migration = kubevirt.VirtualMachineInstanceMigration;
 
-/** The image of the current virt-launcher. */
 export const IMAGE = "quay.io/kubevirt/virt-launcher:v1.9.0";
-/**
- * The seconds that virt-controller adds to the guest's grace period, so that the launcher and the kubelet can finish.
- */
+/** The seconds that virt-controller adds to the guest's grace period. */
 const EXTRA_GRACE_SECONDS = 30;
-/** Annotations that the pod does not get from the VMI. The pod gets all other annotations, and all labels. */
+/** The annotations of a VMI that are not copied to the pod. */
 const NOT_COPIED = /^(kubectl\.kubernetes\.io|kubevirt\.io\/(storage|latest)-observed-api-version)/;
 
 export function launcherPod(vmi: Vmi): Draft<Pod> {
@@ -24,7 +21,7 @@ export interface Source {
   readonly node: Node | undefined;
 }
 
-/** Makes the target pod of a migration. Anti-affinity prevents the pod from running on the source node. */
+/** Returns the target pod of a migration. Anti-affinity keeps the pod away from the source node. */
 export function targetPod(vmi: Vmi, migration: Migration, source: Source): Draft<Pod> {
   const { name, uid } = migration.metadata;
   const target = pod(vmi, uid);
@@ -60,8 +57,8 @@ const [FEATURE = "", MODEL = "", HOST_CPU = "", HOST_FEATURE = ""] = LABELS.map(
 const VENDOR = "cpu-vendor.node.kubevirt.io/";
 
 /**
- * Returns the node labels that describe the CPU of the source node. After its first migration, a VM keeps the labels of
- * its first node. Upstream: `prepareNodeSelectorForHostCpuModel`.
+ * Returns the node labels that describe the source node's CPU. After its first migration, a VM keeps the labels of its
+ * first node. Upstream: `prepareNodeSelectorForHostCpuModel`.
  */
 function hostModelOf({ spec }: Vmi, { pod: sourcePod, node }: Source): Record<string, string> {
   if (spec.domain.cpu?.model !== "host-model") return {};
@@ -119,17 +116,13 @@ function pod(vmi: Vmi, seed: string): Draft<Pod> {
   };
 }
 
-/** Returns an image volume for each containerDisk, as KubeVirt does with the feature gate ImageVolume. */
 function imageVolumesOf({ spec }: Vmi) {
   return (spec.volumes ?? []).flatMap(({ name, containerDisk }) =>
     containerDisk?.image === undefined ? [] : [{ name, image: { reference: containerDisk.image } }],
   );
 }
 
-/**
- * Returns the node label of the VM's CPU model, if the VM names a model. Upstream: `Render` of the
- * NodeSelectorRenderer.
- */
+/** Returns the node label of the VM's CPU model. Upstream: `Render` of the NodeSelectorRenderer. */
 function modelOf({ spec }: Vmi): Record<string, string> {
   const { model = "host-model" } = spec.domain.cpu ?? {};
   return model.startsWith("host-") ? {} : { [`cpu-model.node.kubevirt.io/${model}`]: "true" };
@@ -141,12 +134,11 @@ function requestsOf({ spec }: Vmi): Record<string, string> {
 }
 
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
-/** The maximum length of a prefix for `generateName`: 63 - 5. */
 const PREFIX_LENGTH = 58;
 
 /**
- * Returns a pod name like that of `generateName: virt-launcher-<vmi>-`. The same seed gives the same name, so that the
- * API server refuses to create a pod twice if virt-controller's cache is old.
+ * Returns a pod name with a suffix that depends only on the seed. The API server then refuses to create the same pod
+ * twice if virt-controller's cache is old.
  */
 function podName(vmi: string, seed: string): string {
   const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(

@@ -1,7 +1,4 @@
-/**
- * Starts and aborts migrations as virt-controller does: writes requests to the virt-handlers into the VMI's status.
- * Also aborts backups.
- */
+/** Starts and aborts migrations as virt-controller does, by writing into the VMI's status. Also aborts backups. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import type { Pod } from "../../actors/resources.ts";
@@ -34,7 +31,7 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
 }
 
 /**
- * Returns the MigrationPolicy that selects the VMI by the largest number of labels. Among equal policies, returns the
+ * Returns the MigrationPolicy that matches the most labels of the VMI. If several policies match equally, returns the
  * first by name. Ignores the labels of namespaces.
  */
 async function policyOf(
@@ -51,10 +48,7 @@ async function policyOf(
   return best === undefined ? {} : { migrationPolicyName: best.name };
 }
 
-/**
- * Starts a migration to another cluster: writes the migration's data into the VMI's status. An abort does not remove
- * the data.
- */
+/** Starts a migration to another cluster by writing into the VMI's status. An abort does not remove this data. */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
   const sourceState = { migrationUID: metadata.uid, virtualMachineInstanceUID: vmi.metadata.uid };
@@ -74,10 +68,7 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
   await patchVmi(client, vmi, { ...vmi, status });
 }
 
-/**
- * Aborts a backup at once. In a real cluster, virt-controller sends a request to virt-api, and virt-handler reports the
- * end of the backup moments later.
- */
+/** Aborts a backup at once. In a real cluster, the backup ends moments later. */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};
   const aborted = { ...backupStatus, endTimestamp: now, completed: true, failed: true, backupMsg: "backup aborted" };

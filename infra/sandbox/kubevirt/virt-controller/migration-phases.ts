@@ -1,4 +1,4 @@
-/** Computes the phase of a migration from the VMI, the target pod and the previous phase. */
+/** Computes the phase and the conditions of a migration. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
@@ -9,7 +9,6 @@ export interface MigrationFacts {
   readonly migration: kubevirt.VirtualMachineInstanceMigration;
   readonly vmi: kubevirt.VirtualMachineInstance;
   readonly target: Pod | undefined;
-  /** Whether a quota has refused to create the target pod. */
   readonly overQuota?: boolean;
 }
 
@@ -20,7 +19,7 @@ const PENDING_MS = 15 * 60_000;
 
 const phaseOf = ({ migration }: MigrationFacts): string => migration.status?.phase ?? "";
 
-/** Returns the VMI's migration state if the state belongs to this migration. Otherwise returns undefined. */
+/** Returns the VMI's migration state. Returns undefined if it belongs to another migration. */
 export function stateFor({ migration, vmi }: MigrationFacts): kubevirt.MigrationState | undefined {
   const { migrationState } = vmi.status ?? {};
   return migrationState?.migrationUid === migration.metadata.uid ? migrationState : undefined;
@@ -37,7 +36,7 @@ export function nextPhase(facts: MigrationFacts): string {
   switch (phase) {
     case "":
       return kubevirt.syncPhase(facts.migration) ?? "Pending";
-    // The other cluster does not exist in this sandbox, so the migration stays in this phase.
+    // The migration stays in this phase, because the sandbox has no other cluster.
     case "Synchronizing":
     case "WaitingForSync":
       return phase;
@@ -57,8 +56,8 @@ function isLost(facts: MigrationFacts): boolean {
 }
 
 /**
- * Returns the phase of a migration that has a target pod. After the handover to virt-handler, the phase follows the
- * migration state that virt-handler updates. No phase is skipped.
+ * Returns the phase of a migration with a target pod. After the handover to virt-handler, the migration state
+ * determines the phase. No phase is skipped.
  */
 function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState | undefined): string {
   if (phase === "Scheduling") return isReady(target) ? "Scheduled" : phase;
@@ -75,10 +74,7 @@ function withTarget(phase: string, target: Pod, state: kubevirt.MigrationState |
   }
 }
 
-/**
- * Returns the migration's conditions. They report an abort, or a wait for a backup or a quota. A wait in the queue or
- * for the back-off has no condition.
- */
+/** Returns the migration's conditions. They report an abort, or a wait for a backup or a quota. */
 export function conditionsOf(facts: MigrationFacts, now: string): Condition[] {
   const { conditions = [] } = facts.migration.status ?? {};
   const reported = (type: string) => conditionOf({ type, status: "True", lastProbeTime: now });
@@ -99,7 +95,7 @@ function runningBackup({ status }: kubevirt.VirtualMachineInstance): string | un
   return completed === true ? undefined : backupName;
 }
 
-/** Returns whether the migration aborts a backup in progress. Other migrations wait for the backup's end. */
+/** Returns true if the migration aborts the running backup. Other migrations wait until the backup has ended. */
 export function endsBackup({ migration, vmi }: MigrationFacts): boolean {
   return runningBackup(vmi) !== undefined && migration.spec.priority === "system-critical";
 }
@@ -108,7 +104,7 @@ export function isReady(target: Pod | undefined): target is Pod {
   return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
 }
 
-/** Returns how many milliseconds a target pod may still stay Pending. The limit is lower for an unschedulable pod. */
+/** Returns the milliseconds until a Pending target pod is deleted. An unschedulable pod is deleted earlier. */
 export function patienceWith({ metadata, status }: Pod, now: Date): number | undefined {
   if (status?.phase !== "Pending" || metadata.deletionTimestamp !== undefined) return undefined;
   const unschedulable = findCondition<Condition>(status.conditions, "PodScheduled")?.reason === "Unschedulable";

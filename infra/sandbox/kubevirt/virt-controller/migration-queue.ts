@@ -1,6 +1,6 @@
 /**
- * Determines which pending migration may create its target pod: after its back-off, and within KubeVirt's limits.
- * Migrations of higher priority are reconciled earlier.
+ * Determines which pending migration may create its target pod. KubeVirt's limits and the back-off can delay a
+ * migration.
  */
 import * as kubevirt from "../resources.ts";
 import type { Expectations } from "./expectations.ts";
@@ -29,9 +29,9 @@ const ONE_AT_A_TIME: Turn = { turn: "Later", afterMs: 1_000 };
 
 export interface Queue {
   readonly world: World;
-  /** The number of created target pods that the caches do not contain yet. */
+  /** Counts the target pods that are created but not yet in the cache. */
   readonly created: Expectations;
-  /** KubeVirt's back-off after the first failure, in milliseconds. The back-off doubles with each failure. */
+  /** KubeVirt's back-off after the first failure, in milliseconds. It doubles with each failure. */
   readonly backoffMs: number;
   readonly now: Date;
 }
@@ -41,14 +41,14 @@ export function turnOf(migration: Migration, vmi: Vmi, queue: Queue): Turn {
   const backoff = skipsBackoff(migration) ? 0 : backoffOf(migration, queue) - now.getTime();
   if (backoff > 0) return { turn: "Later", afterMs: backoff, reason: "MigrationBackoff" };
   const launchers = world.podsOf(vmi);
-  // The migration is reconciled again only when the VMI or its pods change.
+  // No retry is planned, because a change of the VMI or its pods starts the next reconcile.
   if (currentPod(vmi, launchers) === undefined) return { turn: "Later" };
   if (!created.areAllMet() || launchers.filter(isActive).length > 1) return ONE_AT_A_TIME;
   if (!isWithinLimits(vmi, world)) return { turn: "Later", afterMs: priorityOf(migration).againMs };
   return { turn: vmi.status?.phase === "Running" ? "Now" : "Later" };
 }
 
-/** Returns the pending migrations to reconcile when another migration ends. */
+/** Returns the pending migrations to reconcile after another migration has ended. */
 export function nextInLine(world: World): readonly Migration[] {
   const pending = world.unfinished().filter(({ status }) => status?.phase === "Pending");
   const byPriority = pending.toSorted((a, b) => priorityOf(b).rank - priorityOf(a).rank);
@@ -67,7 +67,6 @@ function limits(world: World): { readonly perCluster: number; readonly outboundP
   };
 }
 
-/** Returns whether KubeVirt's limits allow another running migration. Pending migrations are not counted. */
 function isWithinLimits({ status }: Vmi, world: World): boolean {
   const { perCluster, outboundPerNode } = limits(world);
   const running = world.unfinished().filter((migration) => isStarted(migration, world));
@@ -80,7 +79,7 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
 
 const NOT_STARTED: readonly string[] = ["", "Pending", "WaitingForSync", "Synchronizing"];
 
-/** Returns whether the migration has passed the phase Pending, or has a target pod. */
+/** Returns true if the migration is no longer Pending, or has a target pod. */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
   if (!NOT_STARTED.includes(phase)) return true;
@@ -93,8 +92,8 @@ function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
 }
 
 /**
- * Returns when the back-off ends, in milliseconds since 1970. The back-off doubles with each consecutive failure.
- * Migrations that a user created have no back-off.
+ * Returns the end of the back-off, in milliseconds since 1970. The back-off doubles with each consecutive failure.
+ * Users' migrations have no back-off.
  */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const [newest, previous, ...older] = world
@@ -113,7 +112,6 @@ function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   return Date.parse(failedAt) + backoffMs * 2 ** (failures.length - 1);
 }
 
-/** Returns whether the migration ignores the back-off. Its failure still lengthens the back-off of later migrations. */
 function skipsBackoff({ metadata: { annotations = {} } }: Migration): boolean {
   return kubevirt.ANNOTATION.ignoreMigrationBackoff in annotations;
 }

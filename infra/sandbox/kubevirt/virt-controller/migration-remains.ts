@@ -13,15 +13,14 @@ type Migration = kubevirt.VirtualMachineInstanceMigration;
 
 const KEPT = 5;
 
-/** Performs one step of the cleanup. Each step changes an object, and the change causes another reconcile. */
+/** Performs one step of the cleanup. The next reconcile performs the next step. */
 export async function clearAway(options: ActorOptions, world: World, migration: Migration, vmi: Vmi): Promise<void> {
   const { client } = options;
   const now = timestamp(options.clock);
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
   if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
-    // The migration failed before virt-handler handled the migration. virt-handler therefore never completes the
-    // migration state.
+    // The migration failed before virt-handler handled it. virt-handler therefore never completes the migration state.
     const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
     const migrationState = { ...unless, ...state, completed: true, failed: true };
     return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
@@ -42,7 +41,7 @@ async function release(client: KubeClient, migration: Migration): Promise<void> 
   await client.update(kubevirt.migrations, { ...migration, metadata: { ...migration.metadata, finalizers: rest } });
 }
 
-/** Deletes old finished migrations, and the launcher pods that they have left. */
+/** Deletes old finished migrations, and the launcher pods that have no guest after them. */
 async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
   const finished = all
     .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)

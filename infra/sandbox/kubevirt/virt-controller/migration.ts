@@ -1,4 +1,4 @@
-/** virt-controller's migration controller. It takes each migration through KubeVirt's phases. */
+/** virt-controller's migration controller. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
@@ -32,8 +32,8 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     const { metadata, spec, status } = migration;
     const vmi = world.vmis.get(`${metadata.namespace}/${spec.vmiName}`);
     if (vmi === undefined) {
-      // KubeVirt deletes a migration whose VMI is gone. KubeVirt then ignores the migration, even if the migration has
-      // finalizers.
+      // KubeVirt deletes a migration whose VMI does not exist. It then ignores the migration, even if finalizers
+      // remain.
       if (metadata.deletionTimestamp === undefined) await client.delete(kubevirt.migrations, metadata);
       return undefined;
     }
@@ -53,7 +53,6 @@ export function startMigrationController(options: ActorOptions, world: World, pl
     }
   };
 
-  /** Performs the work of the migration's phase. The next reconcile computes the next phase. */
   const act = async (facts: Facts): Promise<Result> => {
     const { migration, vmi, target } = facts;
     if (vmi.metadata.deletionTimestamp !== undefined) return undefined;

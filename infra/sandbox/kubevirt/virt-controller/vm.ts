@@ -14,10 +14,7 @@ type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
 
 export function startVmController({ client, ...options }: ActorOptions, world: World): Controller {
-  /**
-   * Reads the objects from the API server, because with an old cache the controller could act twice on the same
-   * request.
-   */
+  /** Reads the objects from the API server. With an old cache, the controller could handle the same request twice. */
   const reconcile = async (key: string): Promise<Result> => {
     const vm = await client.get(kubevirt.virtualMachines, parseKey(key));
     if (vm === undefined || vm.metadata.deletionTimestamp !== undefined) return;
@@ -69,7 +66,7 @@ export function startVmController({ client, ...options }: ActorOptions, world: W
   return controller;
 }
 
-/** The next step for a VM. `Rerun` stops the VMI, and starts a new VMI after the old VMI is gone. */
+/** The next step for a VM. `Rerun` stops the VMI, and then starts a new VMI. */
 type Next = "Start" | "Stop" | "Rerun" | undefined;
 
 function whileOff(vm: Vm): Next {

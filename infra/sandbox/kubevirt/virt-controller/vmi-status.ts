@@ -1,4 +1,4 @@
-/** Computes the status of a VMI from its launcher pods, as virt-controller does. */
+/** Computes a VMI's status from its launcher pods, as virt-controller does. */
 import { findCondition, isTrue, type Condition } from "../../actors/conditions.ts";
 import type { Pod } from "../../actors/resources.ts";
 import { conditionOf, withCondition, withoutCondition } from "../conditions.ts";
@@ -10,19 +10,18 @@ import { isActive } from "./world.ts";
 type Vmi = kubevirt.VirtualMachineInstance;
 type Status = kubevirt.VirtualMachineInstanceStatus;
 
-/** The annotations with which virt-controller records that it has seen a VMI. */
+/** virt-controller adds these annotations to every VMI. */
 const OBSERVED = {
   "kubevirt.io/latest-observed-api-version": "v1",
   "kubevirt.io/storage-observed-api-version": "v1",
 };
 
-/** Returns the VMI with the status that its pods determine. */
 export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[], now: string): Vmi {
   const { status = {}, metadata } = vmi;
   const conditions = withCondition(status.conditions, readyCondition(vmi, pod, now));
   const next: Status = {
     ...enterPhase(status, phaseOf(vmi, pod), now),
-    // Launcher pods that have completed remain in this list until they are deleted.
+    // Completed launcher pods stay in this list until they are deleted.
     activePods: Object.fromEntries(launchers.map(({ metadata, spec }) => [metadata.uid, spec?.nodeName ?? ""])),
     conditions: withEvictionRequested(conditions, vmi, now),
   };
@@ -35,7 +34,7 @@ export function stateOf(vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[
 }
 
 /**
- * Returns the VMI's labels. A label marks a VMI whose launcher has an outdated image. Upstream:
+ * Returns the VMI's labels. One label marks VMIs whose launchers have an outdated image. Upstream:
  * `setLauncherContainerInfo`.
  */
 function labelsOf({ metadata }: Vmi, pod: Pod | undefined): Pick<Vmi["metadata"], "labels"> {
@@ -76,7 +75,7 @@ function notReady(reason: string, message: string, now: string): Condition {
   return conditionOf({ type: "Ready", status: "False", reason, message }, now);
 }
 
-/** Sets the condition EvictionRequested if the VMI is marked for evacuation. Otherwise removes it. */
+/** Sets the condition EvictionRequested if evacuationNodeName is set. Otherwise removes the condition. */
 function withEvictionRequested(conditions: readonly Condition[], { status }: Vmi, now: string): Condition[] {
   const type = "EvictionRequested";
   if (status?.evacuationNodeName === undefined) return withoutCondition(conditions, type);

@@ -1,7 +1,4 @@
-/**
- * virt-controller's VMI controller. It creates a launcher pod for every VMI, and updates the VMI until virt-handler
- * owns the VMI.
- */
+/** virt-controller's VMI controller. It creates launcher pods, and updates a VMI until virt-handler owns it. */
 import { isDeepStrictEqual } from "node:util";
 import type { ActorOptions } from "../../actors/actor.ts";
 import { timestamp } from "../../actors/clock.ts";
@@ -33,14 +30,14 @@ export function startVmiController(options: ActorOptions, world: World): Control
     const pod = currentPod(vmi, launchers);
     const patience = patienceWith(vmi, pod);
     if (patience > 0) return { requeueAfterMs: patience };
-    // If the VMI is the target of a migration from another VMI, the migration controller creates the pod.
+    // If the VMI receives a guest from another VMI, the migration controller creates the pod.
     if (pod === undefined && isWaiting(vmi) && !kubevirt.isReceiver(vmi)) await createPod(vmi);
     else await sync(vmi, pod, launchers);
   };
 
   /**
-   * Returns the milliseconds to wait until virt-handler reports how the guest ended. After this time, virt-controller
-   * considers the guest lost.
+   * Returns the milliseconds to wait for virt-handler's report about the guest. virt-controller then treats the guest
+   * as lost.
    */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;
@@ -70,12 +67,12 @@ export function startVmiController(options: ActorOptions, world: World): Control
 
   const sync = async (vmi: Vmi, pod: Pod | undefined, launchers: readonly Pod[]) => {
     const next = stateOf(vmi, pod, launchers, timestamp(clock));
-    // From the phase Scheduled on, virt-handler owns the VMI.
+    // virt-handler owns the VMI from the phase Scheduled.
     if (["Scheduled", "Running"].includes(vmi.status?.phase ?? "")) return patchVmi(client, vmi, next);
     if (!isDeepStrictEqual(vmi, next)) await client.update(kubevirt.virtualMachineInstances, next);
   };
 
-  /** Handles a deleted VMI: deletes its pods, and then removes its finalizers. */
+  /** Deletes the pods of a deleted VMI, and then removes the VMI's finalizers. */
   const finish = async (vmi: Vmi, launchers: readonly Pod[]): Promise<Result> => {
     for (const { metadata } of launchers)
       if (metadata.deletionTimestamp === undefined)

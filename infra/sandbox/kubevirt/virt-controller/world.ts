@@ -1,4 +1,4 @@
-/** virt-controller's caches, and queries that read several caches. */
+/** virt-controller's caches. */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startInformer, type Informer } from "../../actors/informer.ts";
 import {
@@ -30,10 +30,7 @@ export interface World extends Actor {
   migrationsOf(vmiKey: string): readonly Migration[];
   unfinished(): readonly Migration[];
   configuration(): NonNullable<kubevirt.KubeVirt["spec"]["configuration"]>;
-  /**
-   * Returns the VMI's eviction strategy. The default is the strategy of the KubeVirt object. If both are unset, returns
-   * None.
-   */
+  /** Returns the VMI's eviction strategy. Defaults to the KubeVirt object's strategy, and then to None. */
   strategyOf(vmi: Vmi): string;
 }
 
@@ -87,8 +84,8 @@ export function isActive({ status }: Pod): boolean {
 }
 
 /**
- * Returns the launcher on the VMI's node, or any launcher if the VMI has no node. Prefers launchers that have not
- * ended, and then newer launchers.
+ * Returns the launcher on the VMI's node, or any launcher if the VMI has no node. Prefers running launchers, and then
+ * newer launchers.
  */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};
@@ -97,10 +94,7 @@ export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined
   return newest.find(isActive) ?? newest[0];
 }
 
-/**
- * Compares the ages of two objects. If both have the same timestamp (whole seconds), the object with the higher
- * resourceVersion is newer.
- */
+/** Compares the ages of two objects. If their timestamps are the same, compares their resourceVersions. */
 export function newestFirst({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
   return (
     b.creationTimestamp.localeCompare(a.creationTimestamp) || Number(b.resourceVersion) - Number(a.resourceVersion)

@@ -1,9 +1,8 @@
 /**
  * Runs virt-handlers as pods of a DaemonSet, on each node whose taints the pods tolerate. A NoExecute taint without a
- * toleration evicts the pod. The pod starts again when the taint is removed. Upstream: kubernetes 1.36
- * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
- * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
- * object.
+ * toleration evicts the pod. Upstream: kubernetes 1.36 `pkg/controller/daemon/daemon_controller.go`
+ * (`nodeShouldRunDaemonPod`); kubevirt `pkg/virt-operator/resource/generate/components/daemonsets.go`, and
+ * `spec.workloads.nodePlacement` of the KubeVirt object.
  */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startController, type Result } from "../../actors/controller.ts";
@@ -25,15 +24,12 @@ import {
 } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../resources.ts";
 
-/**
- * The PriorityClass that virt-operator sets. Under memory pressure the kubelet therefore evicts every launcher before
- * virt-handler.
- */
+/** virt-operator's PriorityClass. Under memory pressure, the kubelet therefore evicts launchers before virt-handler. */
 const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000_000_000 };
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
-/** The tolerations from virt-operator, and the tolerations that the DaemonSet controller adds to every pod. */
+/** The tolerations of virt-operator and of the DaemonSet controller. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: "CriticalAddonsOnly", operator: "Exists" },
   ...["not-ready", "unreachable"].map((name) => tolerationOf(name, "NoExecute")),
@@ -48,7 +44,7 @@ function tolerationOf(name: string, effect: string): Toleration {
 
 export interface Presence {
   isOn(node: string): boolean;
-  /** Calls the listener when the virt-handler of a node starts or ends. */
+  /** Calls the listener when a virt-handler starts or stops. */
   onChange(listener: (node: string) => void): void;
 }
 
@@ -63,9 +59,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     indexes: { node: (pod: Pod) => [wantedNode(pod)] },
   });
 
-  /**
-   * Returns the DaemonSet of virt-handler's pods, which kubectl drain reads. Creates the DaemonSet if it is missing.
-   */
+  /** Returns virt-handler's DaemonSet, which kubectl drain reads. Creates the DaemonSet if it is missing. */
   const daemonSet = async (): Promise<DaemonSet> =>
     (await client.get(daemonSets, OWN)) ??
     (await client.create(daemonSets, { metadata: OWN, spec: { template: {}, selector: {} } }));
@@ -79,7 +73,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     await placements.synced;
     const node = all.get(name);
     const wanted = podOn(name, tolerations());
-    // Reads from the API server, because the cache may lack the newest pod.
+    // Reads from the API server, because the cache may lack new pods.
     const { items } = await client.list(pods, KUBEVIRT_NAMESPACE, { labelSelector: "kubevirt.io=virt-handler" });
     const there = items.filter((pod) => wantedNode(pod) === name);
     const here = there.filter((pod) => pod.metadata.deletionTimestamp === undefined);

@@ -1,4 +1,4 @@
-/** Moves a guest. The virt-handlers of source and target communicate through the VMI's migrationState. */
+/** Moves a guest between two virt-handlers, which communicate through the VMI's migrationState. */
 import { timestamp } from "../../actors/clock.ts";
 import type { ActorOptions } from "../../actors/actor.ts";
 import type { Result } from "../../actors/controller.ts";
@@ -21,7 +21,7 @@ export interface GuestMigrationOptions extends ActorOptions {
 export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi) => Promise<Result> {
   const { client, clock, runtime, plan } = options;
   const handlerOf = ({ status }: Vmi) => asHandlerOn(client, status?.nodeName);
-  /** The migrations of each VMI that have started to copy memory, by the VMI's UID. */
+  /** Maps a VMI's UID to the migrations that have started to copy memory. */
   const attempts = new Map<string, { readonly migrationUid: string; readonly since: number }[]>();
 
   const launcher = ({ metadata }: Vmi, pod = ""): string | undefined => runtime.uidOf(`${metadata.namespace}/${pod}`);
@@ -38,8 +38,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   };
 
   /**
-   * Writes the target's address and ports into the VMI's status, when the target launcher runs and is in `activePods`.
-   * Upstream: `findSocketOnHost`.
+   * Writes the target's address and ports into the VMI's status. The target launcher must be running and in
+   * `activePods`. Upstream: `findSocketOnHost`.
    */
   const prepare = async (vmi: Vmi, state: State): Promise<Result> => {
     const target = launcher(vmi, state.targetPod);
@@ -71,7 +71,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     return arrive(vmi, state);
   };
 
-  /** Completes the migration: sets the VMI's new node, and removes the mark for evacuation. */
+  /** Completes the migration: sets the VMI's node, and removes evacuationNodeName. */
   const arrive = async (vmi: Vmi, state: State): Promise<Result> => {
     const now = timestamp(clock);
     const { [kubevirt.ANNOTATION.evictionSource]: _source, ...annotations } = vmi.metadata.annotations ?? {};
@@ -100,10 +100,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
-  /**
-   * Ends the launcher that has no guest after the migration. The virt-handler of the guest's node removes the label
-   * with the target node.
-   */
+  /** Ends the launcher without a guest. The virt-handler on the guest's node removes the label with the target node. */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
     const empty = launcher(vmi, failed ? state.targetPod : state.sourcePod);
@@ -121,7 +118,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     });
   };
 
-  /** Returns the number of the attempt and its exact start time, which the VMI's status has only in whole seconds. */
+  /** Returns the number and the start time of the attempt. The VMI's status has the time only in whole seconds. */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;
     const known = attempts.get(uid) ?? [];

@@ -1,7 +1,4 @@
-/**
- * Shuts a guest down after its launcher has received SIGTERM. The shutdown cannot be cancelled. Also destroys a guest
- * that a failed post-copy migration has lost.
- */
+/** Shuts a guest down after its launcher has received SIGTERM. Destroys a guest after a failed post-copy migration. */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import type { ContainerRuntime } from "../../actors/runtime.ts";
@@ -17,15 +14,15 @@ export interface GuestShutdownOptions extends ActorOptions {
 
 export interface GuestShutdown {
   /**
-   * Makes virt-handler shut the guest down after SIGTERM. The launcher destroys the guest if the shutdown takes too
-   * long.
+   * Makes virt-handler shut the guest down after SIGTERM. If the shutdown takes too long, the launcher destroys the
+   * guest.
    */
   supervise(vmi: Vmi, launcher: string): void;
-  /** Continues the shutdown. Rejects if a plugin refuses the shutdown. The caller then tries again later. */
+  /** Continues the shutdown. Rejects if a plugin refuses the shutdown. */
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
-/** The seconds from the end of the guest's grace period until the launcher destroys the guest. */
+/** The seconds after the guest's grace period until the launcher destroys the guest. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /** The exit code after SIGKILL: 128 + 9. */
 const DESTROYED = 137;
@@ -64,8 +61,8 @@ export function createGuestShutdown({ client, clock, runtime, callNodeHooks }: G
 }
 
 /**
- * Returns whether a failed post-copy migration has lost the guest: the memory is split between two nodes, and neither
- * can run the guest.
+ * Returns true if a post-copy migration has failed. The guest's memory is then split between two nodes, and the guest
+ * is lost.
  */
 function isLostInPostCopy({ status }: Vmi): boolean {
   const { failed = false, mode } = status?.migrationState ?? {};

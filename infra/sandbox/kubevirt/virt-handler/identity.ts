@@ -1,4 +1,4 @@
-/** The identity of virt-handler on a node: its service account, with a token that is bound to the node. */
+/** virt-handler's service account, with a token that is bound to the node. */
 import type { KubeClient } from "../../actors/client.ts";
 import { USERS } from "../../identities.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Calls the hooks of plugins on a node if the feature gate `Plugins` is on. The sandbox's nodes have no hook sockets,
- * so every call fails.
+ * Calls the plugins' hooks on a node if the feature gate `Plugins` is on. The sandbox has no hook sockets, so every
+ * call fails.
  */
 import { pause, type Clock } from "../../actors/clock.ts";
 import type { Informer } from "../../actors/informer.ts";
@@ -18,10 +18,9 @@ export interface NodeHooksOptions {
   readonly stopped: AbortSignal;
 }
 
-/** The error if a plugin refuses the shutdown. virt-handler then tries again later. */
+/** Thrown if a plugin refuses the shutdown. virt-handler retries later. */
 export class HookError extends Error {}
 
-/** How long virt-handler waits for a hook's socket. */
 const DIAL_MS = 2_000;
 
 export type CallNodeHooks = (point: string, vmi: Vmi) => Promise<void>;
@@ -48,10 +47,7 @@ export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHook
   };
 }
 
-/**
- * Returns a plugin's hooks for this point. A hook's `failureStrategy` applies to failed calls, and not to failed
- * conditions.
- */
+/** Returns a plugin's hooks for this point. A hook's `failureStrategy` applies only to failed calls. */
 function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): readonly kubevirt.NodeHook[] {
   const holds = (condition: string | undefined, what: string): boolean => {
     try {
@@ -69,8 +65,7 @@ function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): 
 const LANGUAGE = new Language().declare(undefined, "vmi");
 
 /**
- * Evaluates a condition. An absent field of the VMI is an error. In the real virt-handler, the field has its zero
- * value.
+ * Evaluates a condition. A missing field of the VMI is an error, but the real virt-handler uses the field's zero value.
  */
 export function evaluateCondition(condition: string | undefined, vmi: object): boolean {
   if (condition === undefined || condition === "") return true;

@@ -1,4 +1,4 @@
-/** The node labels of virt-handler's node labeller. */
+/** The labels that virt-handler's node labeller adds to nodes. */
 const MODEL = "Cascadelake-Server";
 const HOST_CPU = "host-model-cpu.node.kubevirt.io/";
 
@@ -9,9 +9,7 @@ const CPU = {
   "cpu-vendor.node.kubevirt.io/Intel": "true",
 } as const;
 
-/**
- * Returns a node's labels. All nodes have the same labels, except nodes that were created with labels of another CPU.
- */
+/** Returns the same labels for all nodes, unless the node was created with another CPU's labels. */
 export function nodeLabels(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const hasOwn = Object.keys(labels).some((key) => key.startsWith(HOST_CPU) && !(key in CPU));
   return { ...(!hasOwn && CPU), "machine-type.node.kubevirt.io/q35": "true" };

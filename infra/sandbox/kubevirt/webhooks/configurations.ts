@@ -1,4 +1,4 @@
-/** The configurations of virt-api's webhooks: configurations.yaml with virt-api's URL. */
+/** The configurations of virt-api's webhooks, from configurations.yaml. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import type { Manifest } from "../../actors/rbac.ts";
@@ -29,7 +29,6 @@ export interface VirtApiAddress {
 }
 
 export interface Registration {
-  /** Whether the API server calls virt-api for evictions. */
   readonly evictionWebhook: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * virt-api's webhook for evictions of launcher and hotplug pods. It marks the VMI for evacuation unless the VMI is
- * already marked.
- */
+/** virt-api's webhook for evictions of launcher and hotplug pods. It sets the VMI's evacuationNodeName. */
 import type { KubeClient, Patch } from "../../actors/client.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { pods, type KubeObject, type Pod } from "../../actors/resources.ts";
@@ -92,10 +89,7 @@ async function evacuate(
   return denied(triggered);
 }
 
-/**
- * Returns whether the eviction is a dry run. The API server does not copy the dryRun in the Eviction to the review's
- * dryRun.
- */
+/** Returns true if the eviction is a dry run. The API server does not copy the Eviction's dryRun to the review. */
 function isDryRun({ dryRun, object }: AdmissionRequest<Eviction>): boolean {
   return dryRun === true || object.deleteOptions?.dryRun?.[0] === "All";
 }
@@ -106,15 +100,13 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   const escaped = kubevirt.ANNOTATION.evictionSource.replace("/", "~1");
   const value = "descheduler";
   const hasAnnotations = Object.keys(metadata.annotations ?? {}).length > 0;
-  // Upstream bug: the key in `value` is escaped as in a path. The API server refuses this patch, so the VMI stays
-  // unmarked.
+  // Upstream bug: the key in `value` is escaped as in a path. The API server therefore refuses the patch.
   const source = hasAnnotations
     ? { op: "replace", path: `/metadata/annotations/${escaped}`, value }
     : { op: "add", path: "/metadata/annotations", value: { [escaped]: value } };
   return { type: "json", body: [mark, source] };
 }
 
-/** Returns the VMI, or the text of an error if the VMI cannot be read or does not exist. */
 async function getVmi(client: KubeClient, key: { namespace: string; name: string }): Promise<Vmi | string> {
   try {
     const vmi = await client.get(kubevirt.virtualMachineInstances, key);

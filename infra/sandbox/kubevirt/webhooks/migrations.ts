@@ -35,8 +35,8 @@ export function admitMigrationCreate(client: KubeClient): Admit<Migration> {
 }
 
 /**
- * Returns why the VMI cannot migrate. A migration to another namespace or cluster copies the disks, so disks without
- * shared storage do not prevent the migration.
+ * Returns the reason why the VMI cannot migrate. Disks without shared storage do not prevent migrations to another
+ * namespace or cluster, because these migrations copy the disks.
  */
 function obstacleTo(migration: Migration, { status }: kubevirt.VirtualMachineInstance): string | undefined {
   const migratable = findCondition(status?.conditions, "LiveMigratable");

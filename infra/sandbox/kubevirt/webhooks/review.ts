@@ -1,4 +1,4 @@
-/** AdmissionReviews as virt-api answers them. */
+/** virt-api's answers to AdmissionReviews. */
 import type { KubeObject } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE } from "../resources.ts";
 
@@ -37,13 +37,11 @@ export type Admit<T extends KubeObject = KubeObject> = (
 
 export const ALLOWED: AdmissionResponse = { allowed: true };
 
-/** Refuses an invalid field, with status code 422 and a cause. */
 export function invalid(cause: Cause): AdmissionResponse {
   const { message } = cause;
   return { allowed: false, status: { code: 422, reason: "Invalid", message, details: { causes: [cause] } } };
 }
 
-/** Refuses a request for a reason other than an invalid field, with status code 400 and a text. */
 export function refused(message: string): AdmissionResponse {
   return { allowed: false, status: { code: 400, message } };
 }
@@ -54,7 +52,7 @@ export function patched(operations: readonly object[]): AdmissionResponse {
   return { allowed: true, patchType: "JSONPatch", patch };
 }
 
-/** virt-controller's account. Only this account may set the priority of a migration. */
+/** virt-controller's account. Only this account may set a migration's priority. */
 export const VIRT_CONTROLLER = `system:serviceaccount:${KUBEVIRT_NAMESPACE}:kubevirt-controller`;
 
 const OWN_ACCOUNTS: readonly string[] = [

@@ -12,10 +12,7 @@ const RESERVED_LABELS = [
   LABEL.installStrategy,
 ];
 
-/**
- * Protects the status of a VMI, because VMIs have no status subresource. If an account outside of KubeVirt changes the
- * status, the webhook restores it without an error.
- */
+/** Restores the status of a VMI if an account outside of KubeVirt has changed it. VMIs have no status subresource. */
 export const mutateVmi: Admit<VirtualMachineInstance> = (request) => {
   const { object, oldObject, operation } = request;
   if (operation === "CREATE") {
