@@ -6,7 +6,6 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 import * as kubevirt from "./kubevirt/resources.ts";
 
-/** A new node has this taint until the node controller has seen the node. */
 const NOT_READY = "node.kubernetes.io/not-ready";
 const HOSTNAME = "kubernetes.io/hostname";
 
@@ -60,7 +59,10 @@ export interface VirtualMachine {
   /** A CPU model, or `host-model` (KubeVirt's default). */
   readonly cpuModel?: string;
   readonly architecture?: string;
-  /** The image of the VM's disk. The kubelet then creates so many Events that later Events for the VM are dropped. */
+  /**
+   * The image of the VM's disk. If it is set, the kubelet creates so many Events for the VM that later Events are
+   * dropped.
+   */
   readonly image?: string;
 }
 

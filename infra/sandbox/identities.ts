@@ -27,7 +27,6 @@ export interface Identity {
 
 export type Role = keyof typeof USERS;
 
-/** Maps tokens to users. */
 export type TokenFile = Readonly<Record<string, Identity>>;
 
 export interface Identities {

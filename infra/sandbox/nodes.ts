@@ -21,7 +21,6 @@ import type { Role } from "./identities.ts";
 export interface NodeKnobs {
   /** Stops and starts kubelets, shuts machines down, and makes liveness probes fail. */
   readonly kubelets: Outages;
-  /** Sets the memory usage of pods, and the free resources of nodes. */
   readonly stats: NodeStats;
 }
 

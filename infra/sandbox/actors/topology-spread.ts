@@ -12,7 +12,6 @@ export interface Placed {
   readonly node: Node;
 }
 
-/** Checks whether the pod's node affinity or its tolerations allow a node. */
 export interface Admits {
   readonly byAffinity: (node: Node) => boolean;
   readonly byTaints: (node: Node) => boolean;

@@ -107,7 +107,6 @@ function urlOf(server: string, { path, query = {} }: RawRequest): URL {
 export interface Impersonated {
   readonly user: string;
   readonly groups?: readonly string[];
-  /** Additional attributes of the user. They are sent as `Impersonate-Extra-…` headers. */
   readonly extra?: Readonly<Record<string, string>>;
 }
 

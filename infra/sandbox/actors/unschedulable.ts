@@ -14,7 +14,6 @@ export interface Teller {
 }
 
 export interface Refusal {
-  /** Contains one reason for each node. */
   readonly reasons: readonly string[];
   readonly attempt: Attempt;
 }

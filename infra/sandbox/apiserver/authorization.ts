@@ -47,7 +47,6 @@ export function decide(state: ServerState, user: User, attributes: Attributes): 
   return { allowed: false, reason };
 }
 
-/** Lists the user's rules in a namespace, for SelfSubjectRulesReview. */
 export function rulesFor(state: ServerState, user: User, namespace: string): readonly Rule[] {
   return bindingsOf(state, user, namespace).flatMap((binding) => rulesOf(state, binding, []));
 }
@@ -128,7 +127,6 @@ function matchesPath(urls: readonly string[], path: string): boolean {
   return urls.some((url) => (url.endsWith("*") ? path.startsWith(url.slice(0, -1)) : url === path));
 }
 
-/** Refuses a request. Appends `reason` to the message. */
 export function refuse(user: User, attributes: Attributes, reason = ""): never {
   const suffix = reason === "" ? "" : `: ${reason}`;
   if (!attributes.isResource) {

@@ -30,10 +30,8 @@ export interface ServerState {
   /** Counts the failed calls of each webhook with failurePolicy Ignore. */
   readonly failedOpen: Map<string, number>;
   readonly network: PodNetwork;
-  /** The API groups and versions that another server serves. */
   readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
-  /** Calls `fn` once after `ms` milliseconds. The returned function cancels the timer. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 
@@ -43,7 +41,6 @@ export interface RequestContext {
   readonly user: User;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Texts for the `Warning` headers of the answer. */
   readonly warnings: string[];
   readonly signal: AbortSignal;
 }

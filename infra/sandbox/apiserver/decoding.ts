@@ -40,7 +40,6 @@ const FORMATS: Readonly<Record<string, typeof parseJson>> = {
   "application/x-www-form-urlencoded": parseJson,
 };
 
-/** Decodes a body. `type` is the expected kind in error messages. */
 export function decodeBody(ctx: RequestContext, type = "object"): Tree {
   if (mediaTypeOf(ctx) === "application/vnd.kubernetes.protobuf") return decodeProtobuf(ctx.body);
   const parse = FORMATS[mediaTypeOf(ctx)];

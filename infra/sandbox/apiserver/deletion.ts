@@ -30,7 +30,6 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 200, body: successStatus(200, details) };
 }
 
-/** Namespaces that the server refuses to delete. */
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
 /** The answer to the deletion of these kinds is the deleted object. For other kinds the answer is a Status. */
@@ -83,7 +82,6 @@ async function deleteObject(
       });
     }
     const deletion = remove(state, kind, { stored, options });
-    // If the object changed during admission, the loop reads the object again.
     if (deletion !== undefined) return deletion;
   }
 }

@@ -42,7 +42,6 @@ export interface Fault {
 }
 
 export class FaultPlan {
-  /** The faults that have happened. Failing tests may print them. */
   readonly injected: (Pick<RequestInfo, "verb" | "path"> & { readonly effect: Effect })[] = [];
   #faults: { readonly fault: Fault; left: number }[] = [];
   /** Injects faults. The returned function removes these faults. */

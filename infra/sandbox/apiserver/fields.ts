@@ -26,7 +26,6 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
-/** A position in an object. `key` contains FieldsV1 elements, and `path` contains only field names. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;
@@ -46,7 +45,6 @@ function below({ schema, key, path }: Place, element: string): Place {
   };
 }
 
-/** Returns the parts of a map, or of a list with keys. Returns undefined if the value is atomic. */
 function partsOf(value: unknown, { schema, path }: Place): Map<string, unknown> | undefined {
   if (isRecord(value)) {
     if (schema.atomicMaps.includes(path)) return undefined;
@@ -145,7 +143,6 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Returns whether the set contains this field or a field below it. */
 export function hasBelow(fields: FieldSet, key: string): boolean {
   return fields.has(key) || [...fields].some((field) => field.startsWith(`${key}\n`));
 }

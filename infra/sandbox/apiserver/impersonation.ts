@@ -59,7 +59,6 @@ function identityOf({ username, groups, uid, extra }: Wanted): User {
   return { username, groups: all, extra, ...(uid !== undefined && { uid }) };
 }
 
-/** Returns the permissions that the impersonation requires. */
 function attributesOf({ username, groups, uid, extra }: Wanted): readonly Attributes[] {
   const account = serviceAccountOf(username);
   const base = { isResource: true, verb: "impersonate", group: "", subresource: "", namespace: "" } as const;

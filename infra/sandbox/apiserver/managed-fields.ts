@@ -5,7 +5,6 @@ import type { ResourceKind } from "./kinds/kind.ts";
 import type { KubeObject, ManagedFieldsEntry } from "./objects.ts";
 import { fail } from "./status.ts";
 
-/** The manager that changes the object, and the operation (Apply or Update). */
 export interface Writer {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
@@ -50,7 +49,6 @@ export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
   const entries = entriesBefore(kind, object, write);
-  // If a client has reset managedFields, only an apply records owners again.
   if (previous !== undefined && entries.length === 0) return;
   const own = entries.find((entry) => isSame(entry, writer));
   const others = entries.filter((entry) => entry !== own);
@@ -148,7 +146,6 @@ function orderOf({ operation, time, manager, apiVersion, subresource }: ManagedF
   return [operation, time, manager, apiVersion, subresource].join("\n");
 }
 
-/** Returns the object without managedFields. For undefined, returns empty maps. */
 function bare(object: KubeObject | undefined): object {
   if (object === undefined) return { metadata: {}, spec: { containers: [] }, status: {} };
   const { managedFields: _ownership, ...metadata } = object.metadata;

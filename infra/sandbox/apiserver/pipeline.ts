@@ -77,7 +77,6 @@ function breakAfter(response: ServerResponse, { writes, part }: { writes: number
     if (left > 0) return write(chunk);
     return write(chunk.slice(0, Math.ceil(chunk.length * part)), () => response.destroy());
   };
-  // A watch with fewer writes ends normally.
   const ended = (chunk?: string) => (chunk === undefined ? end() : limited(chunk));
   Object.assign(response, { write: limited, end: ended });
   if (left === 0) response.destroy();
@@ -107,7 +106,6 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return size <= BODY_LIMIT ? Buffer.concat(chunks) : fail({ reason: "RequestEntityTooLarge", limit: BODY_LIMIT });
 }
 
-/** Prints an error that is a bug of this server. */
 function unexpected(error: unknown): Failure {
   console.error(error);
   return { reason: "InternalError", message: error instanceof Error ? error.message : String(error) };

@@ -44,7 +44,6 @@ export function readSelection(ctx: ResourceContext): Selection {
   };
 }
 
-/** Replaces the field name in a selector by the field's path in stored objects. */
 function byPath({ custom, selectableFields }: ResourceKind, requirement: FieldRequirement): FieldRequirement {
   const path = selectableFields[requirement.field];
   if (path !== undefined) return { ...requirement, field: path };

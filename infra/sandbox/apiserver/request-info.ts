@@ -30,7 +30,6 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** The subresources of a Namespace. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
 export function readRequest(method: string, target: string): RequestInfo {

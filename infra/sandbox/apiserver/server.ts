@@ -41,7 +41,6 @@ export interface ApiServer {
   readonly faults: FaultPlan;
   /** Breaks all connections and refuses new connections, but keeps all objects. */
   suspend(): Promise<void>;
-  /** Accepts connections again, on the same port and with the same objects. */
   resume(): Promise<void>;
   /**
    * Removes all earlier changes from the history, as etcd does every five minutes. Older watches and lists get 410
@@ -66,7 +65,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   server.requestTimeout = 0;
   // Closes idle connections after 90 s, as the real server does.
   Object.assign(server, { keepAliveTimeout: 90_000, keepAliveTimeoutBuffer: 0 });
-  // A connection can fail before the server accepts it, for example because too many files are open.
+  // Ignores the errors of single connections, for example if too many files are open.
   server.on("error", () => undefined);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {

@@ -106,7 +106,6 @@ function answerTo(failure: Failure): Answer {
   };
 }
 
-/** Returns the values for the templates. */
 function valuesOf(failure: Failure): Tree {
   if (failure.reason === "Invalid") {
     const { errors, name, kind } = failure;

@@ -92,7 +92,6 @@ export async function modifyObject(
     if (isDeepStrictEqual(object, previous)) return stored;
     if (modification.dryRun) return object;
     const written = isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
-    // If another request has changed the object, the loop reads it again.
     if (written !== undefined) return written;
   }
 }

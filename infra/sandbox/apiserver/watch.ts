@@ -31,7 +31,6 @@ interface WatchStart {
   readonly bookmarks: boolean;
 }
 
-/** Runs a watch until it ends. An error ends only this watch. */
 async function run(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Promise<void> {
   const { collection, info, signal, state } = ctx;
   const { bookmarks } = start;
@@ -88,7 +87,6 @@ function sendFailure(sink: WatchSink, failure: Failure): void {
   sink.sendRaw("ERROR", toStatus(failure));
 }
 
-/** Sends the existing objects, and returns their revision. */
 function* feedPresent(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Generator<"Client", number> {
   const { collection, info, state } = ctx;
   const { entries, matches } = start.selection;

@@ -51,11 +51,9 @@ export const PROGRAM_NAMES = [
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 export interface ProgramKnobs {
-  /** Kills the program. It is not restarted. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   readonly logs: string;
-  /** Copies the logs, and returns the path of the copy. */
   keepLogs(): Promise<string>;
 }
 
@@ -66,7 +64,6 @@ export interface RealControlPlane {
   readonly knobs: ProgramKnobs;
   /** False if a program was killed. */
   readonly isWhole: boolean;
-  /** Starts KubeVirt with these settings. */
   begin(settings: Settings): Promise<void>;
   /** Reverts all changes since the start. */
   clear(): Promise<void>;

@@ -15,7 +15,6 @@ export interface ServerOptions {
   readonly host: string;
   readonly ports: { readonly etcd: number; readonly peers: number; readonly server: number };
   readonly serviceRange: string;
-  /** Additional host names in the server's certificate. */
   readonly names?: readonly string[];
 }
 

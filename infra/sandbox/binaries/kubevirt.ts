@@ -14,7 +14,6 @@ import { PATHS } from "../kubevirt/webhooks/configurations.ts";
 import { writeCertificate } from "./kubernetes.ts";
 import type { Program } from "./programs.ts";
 
-/** The base name of the certificate and key files. */
 const SERVING = "kubevirt";
 
 interface ControllerSettings {
@@ -36,7 +35,6 @@ export interface KubeVirtOptions {
   readonly authority: Authority;
   /** The folder with the manifests of virt-operator. */
   readonly printed: string;
-  /** The address on which virt-api listens. */
   readonly serviceAddress: string;
 }
 
@@ -100,7 +98,6 @@ export async function virtApi(options: VirtProgramOptions): Promise<Program> {
   return { name: "virt-api", command: join(binaries, "virt-api"), args, comesBack: true };
 }
 
-/** Returns the program virt-controller. It uses virt-api's certificate. */
 export async function virtController(options: VirtProgramOptions, settings: ControllerSettings): Promise<Program> {
   const { binaries, folder, host, kubeconfigOf } = options;
   const serving = join(folder, SERVING);

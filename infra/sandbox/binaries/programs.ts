@@ -163,7 +163,6 @@ async function pollUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Pro
   }
 }
 
-/** Resolves when `signal` aborts, unless `instead` aborts first. */
 function aborted(signal: AbortSignal, instead: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -2,7 +2,7 @@
 export interface Attempt {
   readonly namespace: string;
   readonly name: string;
-  /** The number of this migration, starting at 1. A migration has a number if it has started to copy memory. */
+  /** The number of this migration, starting at 1. Only migrations that have started to copy memory are counted. */
   readonly attempt: number;
 }
 

@@ -157,7 +157,6 @@ export const virtualMachines: Resource<VirtualMachine> = {
 };
 // prettier-ignore
 export const migrations: Resource<VirtualMachineInstanceMigration> = { ...namespaced, kind: "VirtualMachineInstanceMigration", plural: "virtualmachineinstancemigrations" };
-/** A MigrationPolicy has only the fields that virt-controller needs to choose a policy. */
 export interface MigrationPolicy extends KubeObject {
   spec: {
     selectors: { virtualMachineInstanceSelector?: Record<string, string>; namespaceSelector?: Record<string, string> };

@@ -80,7 +80,6 @@ interface Reviewed {
   readonly status: { readonly allowed: boolean; readonly reason?: string };
 }
 
-/** Returns the reason why the caller may not use the subresource. */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };

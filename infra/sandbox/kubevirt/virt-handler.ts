@@ -96,7 +96,6 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
       ...enterPhase(vmi.status ?? {}, "Running", now),
       interfaces: [{ name: "default", ipAddress: podAddress(launcher) }],
       conditions: withCondition(vmi.status?.conditions, liveMigratable(vmi.spec)),
-      // The nodes do not use SELinux.
       selinuxContext: "none",
       migrationMethod: "LiveMigration",
       migrationTransport: "Unix",

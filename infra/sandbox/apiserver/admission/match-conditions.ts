@@ -6,8 +6,8 @@ import { type AdmissionRequest, forbid } from "./review.ts";
 import type { Webhook } from "./webhook-client.ts";
 
 /**
- * Returns false if any condition is false. Otherwise returns the evaluation errors as text, or true if all conditions
- * are true.
+ * Returns true if all conditions are true, and false if any condition is false. Otherwise returns the evaluation errors
+ * as text.
  */
 export function judgeConditions(conditions: Webhook["matchConditions"] = [], values: Values): boolean | string {
   const errors: string[] = [];

@@ -115,7 +115,6 @@ function refusalsOf(ctx: ResourceContext, params: unknown, { spec, subject }: Ju
   });
 }
 
-/** Adds the policy's variables. A variable is evaluated only if an expression uses it. */
 function withOwn(given: Values, own: PolicySpec["variables"] = []): Values {
   const variables = {};
   const values = { ...given, variables };

@@ -73,7 +73,6 @@ export function nameInRefusal({ info }: ResourceContext, object: KubeObject | nu
   return info.name || object?.metadata.name || object?.metadata.generateName || "Unknown";
 }
 
-/** Refuses the request with the message of an admission plugin. */
 export function forbid(
   ctx: ResourceContext,
   object: KubeObject | null,

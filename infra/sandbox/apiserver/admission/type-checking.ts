@@ -68,7 +68,6 @@ async function schemaOf(kind: ResourceKind | undefined): Promise<Structural | un
   return kind && (kind.schema === undefined ? await structureOf(kind.model ?? "") : await withMetadata(kind.schema));
 }
 
-/** Adds the schema of the metadata, because CRDs do not contain it. */
 async function withMetadata(schema: Structural): Promise<Structural> {
   const metadata = await structureOf("V1ObjectMeta");
   const text = { type: "string" };

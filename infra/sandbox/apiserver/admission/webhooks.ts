@@ -69,7 +69,6 @@ function webhooksOf(ctx: ResourceContext, plural: string): readonly Webhook[] {
 
 interface Answered {
   readonly webhook: Webhook;
-  /** The kind, in the version that is sent to the webhook. */
   readonly kind: ResourceKind;
   readonly response: AdmissionResponse;
 }

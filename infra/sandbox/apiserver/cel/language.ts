@@ -35,7 +35,6 @@ export class Language {
     return this;
   }
 
-  /** Converts JSON to CEL values. Leaves out undefined fields. */
   valuesOf(json: Values): Values {
     const known = Object.entries(json).filter(([, value]) => value !== undefined);
     const valueOf = (name: string, value: unknown): unknown =>
@@ -107,12 +106,12 @@ export function messageOf({ message = "", messageExpression }: Messages, run: (e
     const words = messageExpression === undefined ? "" : run(messageExpression);
     if (typeof words === "string" && words.trim() !== "" && !words.trim().includes("\n")) return words.trim();
   } catch {
-    // If messageExpression fails, the message is used.
+    // If messageExpression fails, the plain message is used.
   }
   return message.trim();
 }
 
-/** Translates messages and positions of the CEL library to cel-go's. */
+/** Translates messages and positions from the CEL library to cel-go. */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

@@ -29,7 +29,6 @@ export interface PolicySpec extends Pick<Webhook, "failurePolicy" | "matchCondit
 
 export type Policy = KubeObject & { readonly spec: PolicySpec };
 
-/** Selects the parameters of the policy, either by name or with a label selector. */
 export interface ParamRef {
   readonly name?: string;
   readonly namespace?: string;
@@ -65,7 +64,6 @@ function expressionErrors(owner: unknown, path: string, variables: Variables): r
   });
 }
 
-/** Validates a policy. The variable `params` exists only in a policy with a `paramKind`. */
 function policyErrors(policy: KubeObject): readonly FieldError[] {
   const kind = fieldAt(policy, "spec.paramKind");
   const missing = ["apiVersion", "kind"].filter((field) => stringAt(kind, field) === "");

@@ -55,7 +55,6 @@ function selectableFields(version: Tree): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path, path]));
 }
 
-/** Returns the list and map types in the schema, for server-side apply. */
 function listsIn(schema: Structural, path = ""): Pick<ResourceKind, "lists" | "atomicMaps"> {
   const type = schema["x-kubernetes-list-type"];
   const keys = type === "map" ? stringsAt(schema, "x-kubernetes-list-map-keys") : type === "set" ? SET : undefined;

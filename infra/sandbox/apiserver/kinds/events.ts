@@ -66,7 +66,6 @@ const MODERN_EVENTS = builtIn("Event", {
   toStored: (served) => rename(served, RENAMED, "v1"),
 });
 
-/** Validates an Event of either group. The rules are stricter if the Event has an eventTime. */
 function validateEvent(event: KubeObject): readonly FieldError[] {
   const { namespace = "" } = event.metadata;
   const about = stringAt(event, "involvedObject.namespace");

@@ -55,7 +55,6 @@ export interface ResourceKind {
   /** The warning for clients that use a deprecated version. */
   readonly deprecation?: string;
   readonly columns: readonly Column[];
-  /** The name of the kind's model in the Kubernetes client library. */
   readonly model: string | undefined;
   /** The OpenAPI schema in the CRD. Only custom kinds have a schema. */
   readonly schema: Tree | undefined;
@@ -63,7 +62,6 @@ export interface ResourceKind {
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
   /** Restores the fields that an update of the main resource cannot change, except the status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
-  /** Converts a stored object to the served version. If both versions are the same, returns the same object. */
   readonly toServed: (stored: KubeObject) => KubeObject;
   readonly toStored: (served: KubeObject) => KubeObject;
 }

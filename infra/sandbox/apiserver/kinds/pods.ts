@@ -56,7 +56,6 @@ function validateContainer(container: Record<string, unknown>, index: number): r
   return stringAt(container, "image") === "" ? [...named, requiredValue(`${field}.image`)] : named;
 }
 
-/** The fields of a pod's spec that may change after its creation. */
 const MUTABLE = new Set(["containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"]);
 
 function validatePodUpdate(pod: KubeObject, previous: KubeObject): readonly FieldError[] {

@@ -17,7 +17,6 @@ const BUILT_IN = [...CORE, PODS, ...EVENTS, POD_DISRUPTION_BUDGETS, PRIORITY_CLA
 
 export class KindRegistry {
   #kinds: readonly ResourceKind[] = BUILT_IN;
-  /** Maps `group/version/plural` to the kind. */
   #byResource = index(BUILT_IN);
 
   all(): readonly ResourceKind[] {
@@ -32,7 +31,6 @@ export class KindRegistry {
     return this.#kinds.find((one) => one.kind === kind && apiVersionOf(one.group, one.version) === apiVersion);
   }
 
-  /** Adds the kinds of a CRD. Replaces the CRD's earlier kinds. */
   install(definition: KubeObject): void {
     const kinds = kindsOf(definition);
     const [storage] = kinds.map((one) => one.storage);

@@ -17,7 +17,6 @@ function validateWebhooks(configuration: KubeObject): readonly FieldError[] {
 
 type Validate = (item: Tree, field: string) => readonly FieldError[];
 
-/** Validates the items, and reports duplicate names. */
 function named(field: string, items: readonly Tree[], validate: Validate): readonly FieldError[] {
   const names = items.map(({ name }) => name);
   return items.flatMap((item, index) => {

@@ -52,7 +52,6 @@ function refuse(message: string): never {
 
 interface ListPlace {
   readonly place: Place;
-  /** The value of `$setElementOrder/<list>`. */
   readonly order: unknown;
 }
 

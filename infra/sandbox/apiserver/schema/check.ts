@@ -48,7 +48,6 @@ export async function checkFields(value: Tree, model: string): Promise<void> {
   checkModel(value, model, { found, path: "", goPath: "" });
 }
 
-/** A model that describes only metadata. It is used for custom objects. */
 const METADATA_ONLY = "(custom)";
 
 async function metadataModels(): Promise<Models> {

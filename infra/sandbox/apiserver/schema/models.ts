@@ -23,7 +23,6 @@ const FOLDER = "@kubernetes/client-node/dist/gen/models";
 
 const loaded = new Map<string, Promise<Model>>();
 
-/** Loads a model and the models of its fields. */
 export async function loadModels(root: string, into = new Map<string, Model>()): Promise<Models> {
   if (into.has(root)) return into;
   const model = loaded.get(root) ?? loadModel(root);

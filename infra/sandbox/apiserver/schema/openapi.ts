@@ -66,11 +66,9 @@ function schemaName(model: string): string {
 
 /** This model supplies the descriptions of apiVersion and kind, which are the same in all models. */
 const ANY_MODEL = "V1ConfigMap";
-/** A link for fields that have no description. */
 const CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md";
 const METADATA = `Standard object's metadata. More info: ${CONVENTIONS}#metadata`;
 
-/** Returns the schema's group, version and kind. For a custom kind, also returns the CRD's schema. */
 function identityOf({ group, version, kind, schema }: ResourceKind, documented: Documentation["fields"]) {
   const field = (name: string, type: object) => ({ [name]: { description: documented[name] ?? METADATA, ...type } });
   const common = {
@@ -82,7 +80,6 @@ function identityOf({ group, version, kind, schema }: ResourceKind, documented: 
   return { ...schema, ...properties, "x-kubernetes-group-version-kind": [{ group, version, kind }] };
 }
 
-/** Returns the model and the field at a path. For example, spec.containers of a pod is `V1PodSpec.containers`. */
 function fieldAtPath(models: Models, root: string, path: string): string {
   const keys = path.split(".");
   const last = keys.pop();

@@ -15,7 +15,6 @@ export function schemaOf(version: Tree): Structural {
   return recordAt(version, "schema.openAPIV3Schema");
 }
 
-/** Returns the schema of a field or map value. */
 export function partOf(schema: Structural, key: string): Structural | undefined {
   const part = recordAt(schema, "properties")[key] ?? schema.additionalProperties;
   return isRecord(part) ? part : part === true ? {} : undefined;
@@ -104,13 +103,12 @@ export function childrenOf(node: Node): readonly Node[] {
   });
 }
 
-/** Returns the previous value of an item. Only lists with map keys can be compared. */
+/** Returns the previous item with the same map keys. */
 function itemBefore({ old, schema }: Node, item: unknown): unknown {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(old)) return undefined;
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));
 }
 
-/** Returns the values of the item's map keys. */
 export function keyOf(schema: Structural, item: unknown): Tree {
   const keys = stringsAt(schema, "x-kubernetes-list-map-keys");
   return Object.fromEntries(keys.flatMap((key) => (isRecord(item) && key in item ? [[key, item[key]]] : [])));

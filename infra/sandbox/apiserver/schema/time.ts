@@ -3,7 +3,6 @@ import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
 
-/** Maps the types of time fields to their layouts. */
 export const LAYOUTS: Readonly<Record<string, string>> = {
   Date: RFC3339,
   V1MicroTime: "2006-01-02T15:04:05.000000Z07:00",

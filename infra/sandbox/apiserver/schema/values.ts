@@ -6,7 +6,6 @@ import { isRecord, stringsAt, textOf, viewAs } from "../objects.ts";
 import type { FieldError } from "../status.ts";
 import { COMMON, INT_OR_STRING, type Node, childrenOf, joined, keyOf } from "./structural.ts";
 
-/** Validates a value. Ignores errors in values that have not changed. */
 export function valueErrors(node: Node): readonly FieldError[] {
   const { value, schema, old } = node;
   if (value === null && schema.nullable === true) return [];

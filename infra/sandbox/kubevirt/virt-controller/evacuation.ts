@@ -19,7 +19,6 @@ const DEFAULT_DRAIN_TAINT = "kubevirt.io/drain";
 export function startEvacuationController(options: ActorOptions, world: World, toggle: Switch): Controller {
   const { client, clock } = options;
   const recorder = createEventRecorder(client, clock, "evacuation-controller");
-  /** Counts the migrations of each node that are created but not yet in the cache. */
   const created = createExpectations(clock);
 
   const reconcile = async (nodeName: string): Promise<Result> => {

@@ -29,7 +29,6 @@ const ONE_AT_A_TIME: Turn = { turn: "Later", afterMs: 1_000 };
 
 export interface Queue {
   readonly world: World;
-  /** Counts the target pods that are created but not yet in the cache. */
   readonly created: Expectations;
   /** KubeVirt's back-off after the first failure, in milliseconds. It doubles with each failure. */
   readonly backoffMs: number;

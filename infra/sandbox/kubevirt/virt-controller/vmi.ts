@@ -72,7 +72,6 @@ export function startVmiController(options: ActorOptions, world: World): Control
     if (!isDeepStrictEqual(vmi, next)) await client.update(kubevirt.virtualMachineInstances, next);
   };
 
-  /** Deletes the pods of a deleted VMI, and then removes the VMI's finalizers. */
   const finish = async (vmi: Vmi, launchers: readonly Pod[]): Promise<Result> => {
     for (const { metadata } of launchers)
       if (metadata.deletionTimestamp === undefined)

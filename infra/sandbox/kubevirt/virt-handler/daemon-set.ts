@@ -29,7 +29,6 @@ const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
-/** The tolerations of virt-operator and of the DaemonSet controller. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: "CriticalAddonsOnly", operator: "Exists" },
   ...["not-ready", "unreachable"].map((name) => tolerationOf(name, "NoExecute")),
@@ -44,7 +43,6 @@ function tolerationOf(name: string, effect: string): Toleration {
 
 export interface Presence {
   isOn(node: string): boolean;
-  /** Calls the listener when a virt-handler starts or stops. */
   onChange(listener: (node: string) => void): void;
 }
 
