@@ -1,4 +1,4 @@
-/** A sandbox with real programs as its control plane. Its machines and its network are simulated. */
+/** A sandbox whose control plane consists of real programs. Its machines and its network are simulated. */
 import type { ActorOptions } from "./actors/actor.ts";
 import { createClient } from "./actors/client.ts";
 import { systemClock } from "./actors/clock.ts";

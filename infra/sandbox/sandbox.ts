@@ -14,75 +14,68 @@ import type { ProcessKnobs } from "./processes/processes.ts";
 import { startReal } from "./real.ts";
 import { startSimulated } from "./simulated.ts";
 
-/** Options for both kinds of control plane: simulated and real. */
+/** Options for simulated and for real control planes. */
 export interface SandboxOptions {
-  /** The API server's port. By default, or with 0, the system chooses a free port. */
+  /** The port of the API server. By default, the system chooses a free port. */
   readonly port?: number;
   readonly migrationSeconds?: number;
-  /** The seconds that a container takes to end after SIGTERM. */
+  /** How many seconds a container runs after it has received SIGTERM. */
   readonly terminationSeconds?: number;
-  /** Whether KubeVirt's evacuation controller migrates VMIs that are marked for evacuation. On by default. */
+  /** Whether KubeVirt's evacuation controller runs. The default is true. */
   readonly evacuationController?: boolean;
-  /** Whether virt-api's webhook reviews evictions. On by default. */
+  /** Whether virt-api's webhook reviews evictions. The default is true. */
   readonly evictionWebhook?: boolean;
-  /** Whether KubeVirt sets the descheduler's annotations on launcher pods. */
   readonly deschedulerAnnotations?: true;
-  /** More feature gates of KubeVirt. The gates that the sandbox's VMs need are always on. */
+  /** Additional feature gates of KubeVirt. */
   readonly featureGates?: readonly string[];
-  /**
-   * Whether virt-handlers run as pods of a DaemonSet, which a taint can evict. By default, each node has a virt-handler
-   * that no taint ends.
-   */
+  /** Whether virt-handlers run as pods of a DaemonSet. A taint can evict these pods. The default is false. */
   readonly virtHandlerPods?: boolean;
-  /** The kubelets' eviction thresholds. Missing fields get the kubelet's defaults. */
+  /** The eviction thresholds of the kubelets. Missing fields get the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   /**
-   * Images that run as processes of this machine. The pods of these images are ready when their readiness probes
-   * succeed. The API server can call webhooks in these pods through Services.
+   * Images that run as processes of this machine. The API server can call webhooks in the pods of these images through
+   * Services.
    */
   readonly images?: Images;
   /** Whether controllers create the pods of Deployments and ReplicaSets. */
   readonly workloads?: true;
-  /** Called with each error that makes an actor retry. */
+  /** Receives each error after which a controller or kubelet retries. */
   readonly onError?: (error: unknown, key: string) => void;
 }
 
 /** Options for a control plane that is simulated in this process. */
 export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnotations" | "workloads"> {
   readonly controlPlane?: undefined;
-  /**
-   * Whether to run only the API server, disruption controller, garbage collector and token controller. The API server
-   * still serves KubeVirt's kinds.
-   */
+  /** Whether to run only the API server, the disruption controller, the garbage collector and the token controller. */
   readonly empty?: boolean;
-  /** Whether KubeVirt sets the descheduler's annotations on launcher pods. Off by default. */
+  /** Whether KubeVirt sets the descheduler's annotations on launcher pods. The default is false. */
   readonly deschedulerAnnotations?: boolean;
   readonly clock?: Clock;
   /**
-   * Whether the scheduler prefers the emptiest or the fullest node. The default is LeastAllocated (the emptiest), as in
-   * kube-scheduler.
+   * Whether the scheduler prefers the emptiest node (LeastAllocated) or the fullest node. The default is
+   * LeastAllocated.
    */
   readonly scoring?: Scoring;
   /**
-   * Returns a random number that decides between nodes with equal scores. By default, the node with the fewest pods
-   * wins. Among nodes with equally many pods, the first by name wins.
+   * Returns a random number, which chooses between nodes with equal scores. By default, the scheduler chooses the node
+   * with the fewest pods, and then the first node by name.
    */
   readonly lots?: Lots;
-  /** How many seconds a CSI volume stays attached after its last pod on the node has ended. The default is 1. */
+  /** How many seconds a CSI volume stays attached after the last pod has stopped using it. The default is 1. */
   readonly detachSeconds?: number;
   /**
    * Whether controllers create the pods of Deployments and ReplicaSets. The default is true if `images` contains an
-   * image, and false otherwise.
+   * image.
    */
   readonly workloads?: boolean;
 }
 
-/** Options for a control plane of real programs of this machine. */
+/** Options for a control plane of real programs. */
 export interface RealOptions extends SandboxOptions {
   readonly controlPlane: {
-    /** The folder that contains `bin/` and `gen/`, as README.md describes. */
+    /** The folder with the programs. README.md describes this folder. */
     readonly binaries: string;
-    /** Whether the next sandbox of this process uses the same control plane. `stop` then only reverts all changes. */
+    /** Whether the next sandbox of this process reuses the control plane. If true, `stop` only reverts all changes. */
     readonly reuse?: boolean;
   };
 }
@@ -93,41 +86,34 @@ export interface Sandbox {
   readonly adminToken: string;
   /** The kubeconfig of the user kubernetes-admin in the group system:masters. */
   readonly kubeconfig: string;
-  /**
-   * The sandbox's certificate authority, which the API server trusts. This authority issues the webhooks' certificates.
-   */
+  /** The sandbox's certificate authority. The API server trusts this authority. */
   readonly authority: Authority;
   readonly client: KubeClient;
-  /** Stops the API server for a while, as a crash would do. All objects are kept. */
+  /** Stops and restarts the API server. All objects survive. */
   readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
   readonly migrations: { configure(options: MigrationOptions): void };
   /**
-   * Stops and starts the kubelet of a node, as when the machine is off. `shutDown`: shuts the machine down gracefully,
-   * until `start`. `failLivenessProbe`: makes the liveness probe of the pod `namespace/name` fail.
+   * Stops and starts the kubelet of a node. `shutDown` shuts the machine down gracefully. `failLivenessProbe` makes the
+   * liveness probe of the pod `namespace/name` fail.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
-  /** Controls the pods whose images run as processes. */
   readonly processes: ProcessKnobs;
   /** Sets which program the API server calls for a webhook behind a Service. */
   readonly network: Pick<PodNetwork, "lead">;
-  /** Sets how much memory each pod uses, and how much of each resource is free on a node. */
+  /** Sets the memory usage of pods, and the free resources of nodes. */
   readonly stats: Pick<NodeKnobs["stats"], "useMemory" | "setAvailable">;
   stop(): Promise<void>;
 }
 
-/** Options of migrations. A real control plane does not let a test set virt-controller's back-off. */
+/** A real control plane does not let a test set virt-controller's back-off. */
 type MigrationOptions = Omit<Parameters<MigrationPlan["configure"]>[0], "backoffSeconds">;
 
 export interface SimulatedSandbox extends Sandbox {
-  /** Functions that control the API server, for tests. */
   readonly apiServer: Pick<ApiServer, "faults" | "suspend" | "resume" | "compact" | "aggregate">;
   readonly migrations: Pick<MigrationPlan, "configure">;
-  /**
-   * KubeVirt's evacuation controller, which migrates VMIs that are marked for evacuation. The controller is on by
-   * default.
-   */
+  /** KubeVirt's evacuation controller. It is enabled by default. */
   readonly evacuationController: { enabled: boolean };
-  /** KubeVirt's annotations on launcher pods for the descheduler. The annotations are off by default. */
+  /** KubeVirt's annotations on launcher pods for the descheduler. They are disabled by default. */
   readonly deschedulerAnnotations: { enabled: boolean };
 }
 
@@ -143,10 +129,10 @@ export function isReal(sandbox: Sandbox): sandbox is RealSandbox {
   return "programs" in sandbox;
 }
 
-/** Functions that stop the parts of a sandbox, in reverse order of their start. */
+/** Functions that stop the parts of a sandbox. They are called in reverse order. */
 export type Closers = (() => Promise<void> | void)[];
 
-/** Starts a sandbox. If the start fails, stops the parts that have started. */
+/** Starts a sandbox. If an error occurs, stops all parts that have started. */
 export async function startSandbox(options?: SimulatedOptions): Promise<SimulatedSandbox>;
 export async function startSandbox(options: RealOptions): Promise<RealSandbox>;
 export async function startSandbox(options: SimulatedOptions | RealOptions): Promise<Sandbox>;

@@ -107,7 +107,6 @@ interface Parts extends MachinesOptions, NodeControllersOptions {
   readonly server: ApiServer;
   readonly evictionWebhook: boolean;
   readonly featureGates: readonly string[];
-  /** Whether controllers create the pods of Deployments and ReplicaSets. */
   readonly workloads: boolean;
 }
 

@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     name: "sandbox",
     include: ["test/**/*.test.ts"],
-    // Each process loads the API server once for all of its test files.
+    // Each process loads the sandbox once for all its test files.
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,4 +1,4 @@
-/** Creates objects other than virtual machines: priority classes and ordinary pods. */
+/** Creates priority classes and ordinary pods. */
 import type { KubeClient } from "./actors/client.ts";
 import { pods, priorityClasses, type Pod, type PriorityClass } from "./actors/resources.ts";
 
@@ -22,18 +22,17 @@ export interface PlainPod {
   readonly namespace?: string;
   readonly name: string;
   readonly labels?: Record<string, string>;
-  /** The node on which the pod is created. The scheduler ignores the pod. */
+  /** The node of the pod. The scheduler ignores a pod with this field. */
   readonly node?: string;
   readonly nodeSelector?: Record<string, string>;
   readonly priorityClassName?: string;
   readonly tolerations?: Spec["tolerations"];
   readonly requests?: Record<string, string>;
   readonly graceSeconds?: number;
-  /** The PodGroup of the pod. The pods of a group preempt together. */
   readonly podGroup?: string;
 }
 
-/** Creates a pod. Resolves when the pod exists, even if it is still pending. */
+/** Creates a pod. Does not wait until the pod runs. */
 export function createPod(client: KubeClient, pod: PlainPod): Promise<Pod> {
   const { namespace = "default", name, labels, node, requests = {}, graceSeconds = 30, ...rest } = pod;
   const { priorityClassName, tolerations, nodeSelector, podGroup } = rest;

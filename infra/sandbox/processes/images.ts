@@ -2,14 +2,11 @@
 import type { Pod } from "../actors/resources.ts";
 
 export interface Container {
-  /** The pod's environment variables, without references that this sandbox cannot resolve. */
+  /** The container's environment variables. This sandbox leaves references to ConfigMaps and Secrets empty. */
   readonly env: Readonly<Record<string, string>>;
   /** The folder in which the container's volumes are mounted. */
   readonly root: string;
-  /**
-   * Returns the port of this machine for a port of the container. The two ports differ because all pods have the same
-   * loopback address.
-   */
+  /** Returns the port of this machine that stands for a port of the container. */
   readonly portOf: (containerPort: number) => number;
 }
 
@@ -21,7 +18,7 @@ export interface Program {
   readonly onOutput?: (text: string) => void;
 }
 
-/** The programs, by the image name in the pod's spec. A pod runs only its first container. */
+/** The programs as a map from the image in the pod's spec to a function. A pod runs only its first container. */
 export type Images = ReadonlyMap<string, (container: Container) => Program>;
 
 export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {

@@ -5,17 +5,14 @@ import { freePort } from "../free-port.ts";
 export class PodNetwork {
   readonly #ports = new Map<string, ReadonlyMap<number, number>>();
 
-  /**
-   * Chooses a port of this machine for each port of the first container. Chooses new ports at every start, because
-   * another program may use the old ports.
-   */
+  /** Chooses a free port of this machine for each port of the first container. A restarted container gets new ports. */
   async open({ metadata, spec }: Pod): Promise<void> {
     const ports = new Map<number, number>();
     for (const { containerPort } of spec?.containers[0]?.ports ?? []) ports.set(containerPort, await freePort());
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Makes a server on this machine act as the pod. `port` is the port of the server. */
+  /** Sends requests for the pod to a server on this machine. `port` is the port of this server. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }

@@ -1,4 +1,4 @@
-/** Readiness probes over HTTP. */
+/** Probes the readiness of containers over HTTP. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pod } from "../actors/resources.ts";
 
@@ -13,7 +13,7 @@ const FIRST_PERIOD_MS = 200;
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 
-/** Probes readiness until the signal aborts. A container without a probe is ready at once. */
+/** Probes a container until the signal aborts. A container without a readiness probe is ready immediately. */
 export async function probeReadiness(container: Container, { portOf, onResult, signal }: ProbeOptions): Promise<void> {
   const { readinessProbe: probe } = container;
   if (probe?.httpGet === undefined) return onResult(true);

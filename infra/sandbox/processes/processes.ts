@@ -23,18 +23,14 @@ export interface ProcessOptions extends ActorOptions {
 
 export interface Processes extends Actor, ProcessKnobs {}
 
-/** Functions that control the processes, for tests. */
 export interface ProcessKnobs {
   /**
    * Returns the port of this machine for a port of the pod's container. Returns undefined if the pod has no process.
    */
   portOf(podUid: string, containerPort: number): number | undefined;
-  /**
-   * Kills a pod's process, as the kernel does when memory runs out. The process starts again after a short pause, as
-   * under a kubelet.
-   */
+  /** Kills a pod's process with SIGKILL. The process starts again after a short pause. */
   kill(podUid: string): void;
-  /** Renews the tokens of all pods now, and not only shortly before they expire. */
+  /** Renews the tokens of all pods now. */
   renewTokens(): Promise<void>;
 }
 
@@ -44,10 +40,7 @@ export const NO_PROCESSES: ProcessKnobs = {
   renewTokens: () => Promise.resolve(),
 };
 
-/**
- * The runtime's time limit for the process, which is practically infinite. The pod's grace period limits the process
- * instead.
- */
+/** The time limit for the process. The limit is 25 days, because the pod's grace period limits the process instead. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
 
@@ -148,7 +141,6 @@ export function startProcesses(options: ProcessOptions): Processes {
   };
 }
 
-/** The exit code after SIGKILL: 128 + 9. */
 const KILLED = 137;
 
 function combined(first: (() => void) | undefined, second: () => void): () => void {

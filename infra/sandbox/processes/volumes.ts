@@ -1,4 +1,4 @@
-/** The volumes of pods, as folders of this machine. */
+/** Writes the volumes of pods as folders of this machine. */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -15,11 +15,11 @@ export interface VolumeOptions {
 }
 
 const ROOT_CA = "kube-root-ca.crt";
-/** The kubelet renews a token after this fraction of its lifetime. */
+/** A kubelet renews a token after this fraction of its lifetime. */
 const RENEW_AT = 0.8;
 const DEFAULT_TOKEN_SECONDS = 3600;
 
-/** Writes all volumes. Resolves to the number of seconds until the tokens must be renewed. */
+/** Writes all volumes. Returns the number of seconds until the tokens must be renewed. */
 export async function writeVolumes(pod: Pod, options: VolumeOptions): Promise<number> {
   const seconds: number[] = [];
   for (const { name, mountPath } of pod.spec?.containers[0]?.volumeMounts ?? []) {
@@ -79,10 +79,9 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
   return request.status.token;
 }
 
-/** Replaces a file atomically, so that readers get either the old or the new content. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  // The file name is unique, because a test may renew tokens during a scheduled renewal.
+  // The name is unique, because a test may renew the tokens while a timer renews them, too.
   const fresh = `${file}.${randomUUID()}`;
   await writeFile(fresh, text, { mode: 0o600 });
   await rename(fresh, file);

@@ -1,7 +1,4 @@
-/**
- * A real control plane from programs of this machine. Its programs end with this process, and an error names a missing
- * program.
- */
+/** Tests the sandbox with a real control plane. */
 import { once } from "node:events";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -108,7 +105,7 @@ test("two control planes have different addresses", async () => {
   await Promise.all([one.release(), other.release()]);
 });
 
-/** Checks types: each kind of control plane lacks the controls of the other kind. Nothing calls this function. */
+/** Checks types only. Nothing calls this function. */
 export async function types(): Promise<void> {
   const simulated = await startSandbox({ empty: true });
   const real = await startSandbox({ controlPlane: { binaries: folder } });

@@ -1,4 +1,4 @@
-/** Manifests as an administrator applies them. */
+/** Tests that the sandbox accepts the manifests that an administrator applies. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests } from "../manifests.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";

@@ -1,4 +1,4 @@
-/** The package works alone. After an installation with npm, it needs only the dependencies in its package.json. */
+/** Tests that the package can be installed and used without this repository. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -57,7 +57,6 @@ describe("the packed and installed package", () => {
     const tsc = join(root, "node_modules/.bin/tsc");
     const { stdout } = spawnSync(tsc, [...options, "--listFiles", "example.mts"], { cwd: folder, encoding: "utf8" });
     expect(stdout).toContain(`/${name}/dist/sandbox.d.ts`);
-    // Ignores type errors in the declarations of other packages.
     const errors = stdout.split("\n").filter((line) => /^(?:example|node_modules.kubevirt-sandbox).*error/.test(line));
     expect(errors).toEqual([]);
   });

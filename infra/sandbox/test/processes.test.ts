@@ -1,4 +1,4 @@
-/** Pods that run a minimal program as a process of this machine, and webhooks behind a Service. */
+/** Tests pods that run as processes of this machine, and webhooks behind a Service. */
 import { createHash } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
 import { deployments, namespaces, pods, serviceAccounts } from "../actors/resources.ts";
@@ -7,8 +7,8 @@ import type { Images } from "../processes/images.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";
 
 /**
- * A program that answers with its environment and token. A request for `/unready` makes the program unready. The
- * program ends 50 ms after SIGTERM.
+ * A program that answers with its environment variables and its token. After a request for `/unready`, its readiness
+ * probe fails. It exits 50 ms after SIGTERM.
  */
 const PROGRAM = `
 const { readFileSync } = require("node:fs");

@@ -1,4 +1,4 @@
-/** The sandbox's actors finish their work although the API server is unreliable. */
+/** Tests that the sandbox's controllers finish their work although the API server fails often. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { pods } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
@@ -20,15 +20,12 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/**
- * The users of all actors except virt-api. If virt-api cannot read an object, it denies the request, and the test does
- * not repeat the request.
- */
+/** All users of the sandbox except virt-api. virt-api denies a request if it cannot read an object. */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);
 
-/** Starts, migrates and ends a guest. */
+/** Starts, migrates and deletes a guest. */
 async function live(name: string) {
   const { client } = sandbox;
   const key = { namespace: NAMESPACE, name };

@@ -1,14 +1,14 @@
-/** Plain requests over HTTPS to an API server. */
+/** Sends plain HTTPS requests to an API server. */
 import { type Agent, request as httpsRequest } from "node:https";
 
 export interface Request {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
-  /** The content type. The default is JSON. Empty for a body without a content type. */
+  /** The content type. The default is JSON. Use "" for a body without a content type. */
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A token to send instead of the administrator's token. */
+  /** The token. The default is the administrator's token. */
   readonly token?: string;
 }
 
@@ -16,7 +16,7 @@ export interface Response {
   readonly code: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body as an object, or `{}` if the body is not JSON. */
+  /** The body. Contains `{}` if the answer is not JSON. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +29,7 @@ export interface Connection {
 export const WATCH = /[?&]watch(?:=1|=true|&|$)/;
 const QUIET_MS = 150;
 
-/** Sends a request, and returns its answer. For a watch, returns the events that arrive at once. */
+/** Sends a request, and returns the answer. For a watch, returns the events of existing objects. */
 export function send({ url, agent, ...connection }: Connection, request: Request): Promise<Response> {
   const { method, path, body, type = "application/json", headers, token = connection.token } = request;
   const payload = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
@@ -58,7 +58,6 @@ export function send({ url, agent, ...connection }: Connection, request: Request
       incoming.on("data", (chunk: string) => {
         text += chunk;
         clearTimeout(quiet);
-        // The existing events arrive at once, so a short silence ends the watch.
         if (WATCH.test(path)) quiet = setTimeout(giveUp, QUIET_MS);
       });
       incoming.on("error", (error) => {

@@ -1,11 +1,10 @@
-/** Starts a sandbox for a test file. The tests advance its clock. */
+/** Starts a sandbox for a test file. The tests advance the sandbox's clock. */
 import { afterAll, beforeAll, expect } from "vitest";
 import { createSteppedClock, type SteppedClock } from "../actors/clock.ts";
 import type { Key, KubeObject, Resource } from "../actors/resources.ts";
 import { waitFor } from "../actors/wait-for.ts";
 import { startSandbox, type SimulatedOptions, type SimulatedSandbox } from "../sandbox.ts";
 
-/** Polls until the expectation is met. The timeout is long, because the machine may be busy. */
 export function eventually<T>(ask: () => T | Promise<T>) {
   return expect.poll(ask, { timeout: 20_000, interval: 20 });
 }
@@ -19,8 +18,8 @@ export interface World {
 }
 
 /**
- * Starts a sandbox before the tests. The returned object may be used only inside tests and hooks. Errors of actors that
- * are not in `expected` fail the tests.
+ * Starts a sandbox before the tests. Call the methods of the returned object only in tests and hooks. A test fails if
+ * an error occurs in the sandbox that does not match `expected`.
  */
 export function useSandbox(options: Omit<SimulatedOptions, "clock" | "controlPlane"> = {}, expected = /^$/): World {
   const clock = createSteppedClock();

@@ -1,4 +1,4 @@
-/** When the volumes of pods are attached to nodes, and when these volumes are detached. */
+/** Tests when volumes are attached to nodes and detached from nodes. */
 import { beforeAll, expect, test } from "vitest";
 import { persistentVolumeClaims, persistentVolumes, pods, volumeAttachments } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

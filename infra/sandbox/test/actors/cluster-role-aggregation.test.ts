@@ -1,4 +1,4 @@
-/** Roles that aggregate the rules of other roles by label, and the permissions of their subjects. */
+/** Tests that a ClusterRole with an aggregationRule gets the rules of other ClusterRoles. */
 import { expect, test } from "vitest";
 import { clusterRoles, configMaps, namespaces } from "../../actors/resources.ts";
 import { useSandbox } from "../with-sandbox.ts";

@@ -1,4 +1,4 @@
-/** The status of disruption budgets, and the removal of stale DisruptionTarget conditions. */
+/** Tests the status of PodDisruptionBudgets, and the removal of old DisruptionTarget conditions. */
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   events,

@@ -1,6 +1,6 @@
 /**
- * Objects that are deleted automatically: dependents whose owners are gone, the objects in deleted namespaces, and
- * token Secrets whose accounts are gone.
+ * Tests the garbage collector, the deletion of namespaces, and the deletion of the token Secrets of deleted service
+ * accounts.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { configMaps, namespaces, secrets, serviceAccounts } from "../../actors/resources.ts";

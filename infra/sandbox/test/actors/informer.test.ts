@@ -1,4 +1,4 @@
-/** The caches of informers, which stay correct when a watch breaks. */
+/** Tests that informers' caches stay correct after a watch has failed. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createClient, type KubeClient } from "../../actors/client.ts";
@@ -13,12 +13,11 @@ const NAMESPACE = "apps";
 
 interface Proxy {
   readonly port: number;
-  /** Breaks every connection. `refuse`: whether to refuse new connections from now on. */
+  /** Breaks every connection. If `refuse` is true, refuses new connections, too. */
   cut(options?: { readonly refuse: boolean }): void;
   close(): void;
 }
 
-/** Starts a proxy between the informer and the API server. The proxy can break connections. */
 async function startProxy(target: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let refusing = false;
@@ -90,7 +89,7 @@ function names(): readonly string[] {
   return [...informer.list()].map(({ metadata }) => metadata.name).toSorted((a, b) => a.localeCompare(b));
 }
 
-/** Advances the clock past the pause before a reconnect, and returns the names in the informer's cache. */
+/** Advances the clock until the informer reconnects, and returns the names in the informer's cache. */
 function namesLater(): readonly string[] {
   clock.advance(1_000);
   return names();

@@ -1,4 +1,4 @@
-/** Which of several nodes gets a pod, by the scores of kube-scheduler's default profile. */
+/** Tests which node the scheduler chooses for a pod. The scores are those of kube-scheduler's default profile. */
 import { describe, expect, test } from "vitest";
 import { bestOf, type Lots, type Scoring, seededLots } from "../../actors/node-score.ts";
 import type { Node, Pod } from "../../actors/resources.ts";

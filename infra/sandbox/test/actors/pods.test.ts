@@ -1,6 +1,4 @@
-/**
- * Pods from their creation to their end: the node that the scheduler chooses, and the status that the kubelet reports.
- */
+/** Tests how the scheduler chooses a pod's node, and which status the kubelet reports. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, persistentVolumeClaims, persistentVolumes, pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -110,7 +108,7 @@ describe("a pod", () => {
       await settled(name);
     }
     const found = await Promise.all(["spread-1", "spread-2", "spread-3"].map(settled));
-    // Node b is cordoned and gets no pod.
+    // Node b is cordoned, so the third pod has no node.
     expect(found.map(({ spec }) => spec?.nodeName ?? "none").toSorted()).toEqual(["a", "c", "none"]);
     const { message } = found[2]?.status?.conditions?.find(({ type }) => type === "PodScheduled") ?? {};
     expect(message).toContain("2 node(s) didn't match pod topology spread constraints");

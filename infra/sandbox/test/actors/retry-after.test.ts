@@ -1,4 +1,4 @@
-/** Which answers make a client repeat its request, how often, and for how long. */
+/** Tests which answers make a client retry its request. */
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../actors/clock.ts";
@@ -8,7 +8,7 @@ import type { Transport } from "../../actors/transport.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 const DELETE = { method: "DELETE", path: "/" } as const;
 
-/** Creates a clock whose time passes only while somebody waits. */
+/** Creates a clock that advances only while a function waits for it. */
 function createWaitingClock(): Clock {
   let time = START;
   return {

@@ -1,7 +1,4 @@
-/**
- * Tokens that are bound to an object. Each token contains the object's name, and is invalid after the object's
- * deletion.
- */
+/** Tests tokens that are bound to an object. A bound token becomes invalid when its object is deleted. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";
 import { type Started, start } from "./started.ts";

@@ -1,6 +1,6 @@
 /**
- * Deletions with a grace period. The grace period starts at the first request, and a later request can shorten it.
- * Clients can observe the end of a pod.
+ * Tests deletions with a grace period. The grace period starts at the first request, and a later request can shorten
+ * it.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { valueAt } from "../contract/value-at.ts";

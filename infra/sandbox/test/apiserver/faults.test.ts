@@ -1,4 +1,4 @@
-/** Injected faults: each kind of fault, and which requests it affects. */
+/** Tests which requests each kind of injected fault affects. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Fault } from "../../apiserver/faults.ts";
 import { Hook } from "../contract/hook.ts";

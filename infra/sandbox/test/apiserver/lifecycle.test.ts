@@ -1,4 +1,4 @@
-/** Restarts of the server, tokens that expire, watches that end, and compaction. */
+/** Tests restarts of the server, expired tokens, the end of watches, and compaction. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** A failing request, watch or connection affects only its client. The server continues. */
+/** Tests that the server survives failing requests, watches and connections. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -14,7 +14,6 @@ const MAPS = "/api/v1/namespaces/default/configmaps";
 const END_OF_STREAM = /\r\n0\r\n\r\n$/;
 
 const clock = createSteppedClock();
-/** The number of watches that have started. */
 let watches = 0;
 const setTimer: typeof clock.setTimer = (ms, fn) => {
   watches += 1;
@@ -25,7 +24,6 @@ beforeAll(async () => {
   started = await start({ now: () => clock.now(), setTimer });
 });
 afterAll(() => started.stop());
-/** Records the errors that the server prints. */
 beforeEach(() => vi.spyOn(console, "error").mockImplementation(() => undefined));
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -102,7 +100,7 @@ describe("watches", () => {
     expect(await readUntil(client, END_OF_STREAM)).not.toContain("after-");
   });
 
-  // In Node, a timer of more than 25 days would fire at once.
+  // Node fires a timer of more than 25 days immediately.
   test.each(["0", "99999999", "61"])(
     "a watch with timeoutSeconds=%s lasts longer than a minute, and gets a bookmark",
     async (seconds) => {

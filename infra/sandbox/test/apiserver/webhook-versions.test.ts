@@ -1,4 +1,4 @@
-/** A webhook that names one version of a custom kind, and requests in another version. */
+/** Tests webhooks for one version of a custom kind, with requests in another version. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { envelope, Hook } from "../contract/hook.ts";
 import { configure, NAME, REVIEW } from "./webhook.ts";

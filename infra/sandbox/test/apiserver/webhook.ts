@@ -1,4 +1,4 @@
-/** The configuration of a test's webhook. It reviews requests in the namespace `default`. */
+/** Configures a test's webhook. It reviews requests in the namespace `default`. */
 import { expect } from "vitest";
 import type { Hook } from "../contract/hook.ts";
 import type { Started } from "./started.ts";
@@ -7,7 +7,6 @@ export const NAME = "hook.example.com";
 export const REVIEW = "/review";
 export const CONFIG_MAPS = { operations: ["CREATE", "UPDATE"], resources: ["configmaps"], apiGroups: [""] };
 
-/** Replaces the configuration. `more`: more fields of the webhook. */
 export async function configure(
   { admin }: Started,
   hook: Hook,

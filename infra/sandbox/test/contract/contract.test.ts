@@ -1,6 +1,6 @@
 /**
- * Recorded scenarios: requests, and the answers of kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR, the scenarios
- * run against a real server, and `-u` records the server's answers.
+ * Compares the API server with recorded answers of kube-apiserver 1.36. With LIFEBOAT_CONTROL_PLANE=DIR, the requests
+ * go to a real server, and `-u` records its answers.
  */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,12 +11,9 @@ import { load, play, render } from "./scenario.ts";
 import { connect, type Server } from "./server.ts";
 
 const FOLDER = new URL("scenarios/", import.meta.url);
-/**
- * The file of scenarios that need the disruption controller. In all other scenarios, requests set the status of
- * budgets.
- */
+/** The scenarios that need the disruption controller. */
 const CONTROLLED = "kube-1.36.json";
-/** The file with the scenarios that create CRDs. This file runs first, because other scenarios need these CRDs. */
+/** The scenarios that create CRDs. They run first, because other scenarios need these CRDs. */
 const DEFINITIONS = "a-definitions.json";
 const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
 

@@ -1,4 +1,4 @@
-/** A webhook that answers as the scenario's step says, and records the reviews. */
+/** A webhook that records its reviews and gives the answers of the test's scenario. */
 import { createServer, type Server } from "node:https";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

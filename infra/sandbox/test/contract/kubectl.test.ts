@@ -1,4 +1,4 @@
-/** The real kubectl against the API server. The tests run only if kubectl is on PATH. */
+/** Tests the API server with the real kubectl. The tests run only if kubectl is on PATH. */
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,6 @@ describe.runIf(isInstalled)("kubectl", () => {
   let folder = "";
   const environment = () => ({ ...process.env, KUBECONFIG: join(folder, "kubeconfig"), HOME: folder });
 
-  /** Returns kubectl's output and its errors. */
   const kubectl = (command: string, input?: unknown): Promise<string> =>
     new Promise((resolve) => {
       const child = execFile("kubectl", command.split(" "), { env: environment() }, (_, out, err) =>
@@ -69,7 +68,7 @@ describe.runIf(isInstalled)("kubectl", () => {
 
   test("drain", async () => {
     const draining = kubectl("drain n --force --timeout 30s");
-    // Removes the terminating pod, as a kubelet does after the end of the pod's containers.
+    // Removes the terminating pod, as a kubelet does after the containers have stopped.
     await vi.waitFor(async () => expect(await kubectl("get pod p")).toMatch(/ Terminating /), { timeout: 10_000 });
     await kubectl("delete pod p --force --grace-period 0");
     expect(await draining).toContain("node/n drained");

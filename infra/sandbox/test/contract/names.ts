@@ -1,27 +1,27 @@
-/** A recording has names in place of values that differ between runs. `<uid 1>` is the first UID in the answers. */
+/** Replaces values that differ between runs by names. For example, `<uid 1>` is the first UID in the answers. */
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-/** Numbers get a name only in known fields: elsewhere, equal numbers may be a coincidence. */
+/** Numbers are replaced only in the fields of `NAMED`. */
 const NUMBER = /^\d+$/;
 const AGE = /^(?:\d+s|<invalid>)$/;
 const PORT = /127\.0\.0\.1:\d{4,5}(?!\d)/g;
 const VERSION = /(?<=in (?:record|the precondition) \(|resourceVersion\\*":\\*")\d+/g;
-/** The path of a source file in error messages. The path depends on the server's build. */
+/** The path of a source file in an error message. It differs between builds of the server. */
 const SCHEME = /(?<=in scheme ")[^"]+/;
 const CURRENT = /(?<=, current: )\d+/;
 const HASH = /\.[0-9a-f]{16}$/;
 const NAME = /<(?:\w+ \d+|hook|ca)>/g;
-/** Only times within this period are replaced by names. Older times come from the requests. */
+/** Only times in the last 48 hours are replaced. Older times come from the requests. */
 const RECENT_MS = 48 * 3_600_000;
-/** The fields whose values are replaced by names. */
+/** Fields whose values are replaced, with the first word of each name. */
 const NAMED: Readonly<Record<string, string>> = {
   resourceVersion: "version",
   listVersion: "list",
   continue: "continue",
   token: "token",
 };
-/** A long text of the letter x. It is recorded as `<x 100000>`, with the number of letters. */
+/** A long text of the letter x. The recording contains its length, for example `<x 100000>`. */
 const LONG = /x{10000,}/g;
 
 export class Names {
@@ -29,7 +29,7 @@ export class Names {
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
-  /** `values`: the names of values that are known before the first request. */
+  /** `values` maps names to values that are known before the first request. */
   constructor(values: Readonly<Record<string, string>>) {
     for (const [name, value] of Object.entries(values)) this.#know(name, value);
   }
@@ -49,7 +49,7 @@ export class Names {
     return name;
   }
 
-  /** Returns a value of an answer for the recording, with names in place of values that differ between runs. */
+  /** Replaces values that differ between runs by names. */
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
@@ -81,7 +81,7 @@ export class Names {
       .replaceAll(VERSION, (version) => this.nameOf("version", version));
   }
 
-  /** Returns a request to send, with actual values in place of names. */
+  /** Replaces the names in a request by values. */
   filled<T>(value: T): T {
     const text = JSON.stringify(value).replaceAll(NAME, (name) => {
       const [, times] = name.match(/^<x (\d+)>$/) ?? [];

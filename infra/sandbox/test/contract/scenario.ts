@@ -1,4 +1,4 @@
-/** A scenario: requests, and the relevant parts of their answers. */
+/** Sends the requests of a scenario, and reads the relevant parts of the answers. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -10,17 +10,17 @@ import { valueAt } from "./value-at.ts";
 
 export interface Step {
   readonly step: string;
-  /** The request. A name such as `<uid 1>` stands for a value of an earlier answer. */
+  /** The request. A name such as `<uid 1>` stands for a value from an earlier answer. */
   readonly request: Request;
-  /** The webhook's answers during this step, by path. The webhook allows all other requests. */
+  /** The webhook's answers, keyed by path. The webhook allows all other requests. */
   readonly hook?: Replies;
-  /** Repeats the request until the answer is as recorded, because caches and controllers of a server need some time. */
+  /** Repeats the request until the server gives the recorded answer. */
   readonly eventually?: true;
-  /** Parts of the answer that differ or are missing in the sandbox. */
+  /** Paths of values that differ in the sandbox. */
   readonly otherwise?: readonly string[];
   /**
-   * The recorded values, by their paths. A path is `code`, `header.NAME`, `reviews` (of the webhook), or a path in the
-   * body. The recording of a new step contains all values of an error, but only the code of any other answer.
+   * The recorded values, keyed by path. A path is `code`, `header.NAME`, `reviews` (the webhook's reviews), or a path
+   * in the body.
    */
   readonly answer?: Answer;
 }
@@ -34,7 +34,6 @@ export interface World {
 }
 
 const ERROR = ["code", "reason", "message", "details"];
-/** How often a request is repeated, and the pause between the attempts. */
 const PATIENCE = { sandbox: { tries: 60, pauseMs: 10 }, real: { tries: 200, pauseMs: 50 } };
 
 export function load(file: URL): readonly Step[] {
@@ -46,7 +45,6 @@ export function render(steps: readonly Step[]): string {
   return `[\n${steps.map((step) => JSON.stringify(step)).join(",\n")}\n]\n`;
 }
 
-/** Sends the requests of the steps, and returns the steps with this server's answers. */
 export async function play(world: World, steps: readonly Step[]): Promise<readonly Step[]> {
   const played: Step[] = [];
   for (const step of steps) {
@@ -89,10 +87,7 @@ function fieldOf(path: string, body: Response["body"]): string {
   return path === "metadata.resourceVersion" && "items" in body ? "listVersion" : path.split(".").at(-1)!;
 }
 
-/**
- * Returns the sort key of a managedFields entry. A server sorts entries by times in whole seconds, so their order
- * varies.
- */
+/** Returns the sort key of a managedFields entry. The server's order varies between runs. */
 function keyOf(managed: unknown): string {
   return JSON.stringify(["operation", "manager", "subresource"].map((field) => valueAt(managed, field)));
 }

@@ -1,4 +1,7 @@
-/** The server under test: the sandbox's API server, or with LIFEBOAT_CONTROL_PLANE a real kube-apiserver. */
+/**
+ * Connects to the server under test: the sandbox's API server, or a real kube-apiserver if LIFEBOAT_CONTROL_PLANE is
+ * set.
+ */
 import { Agent } from "node:https";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,10 +29,7 @@ interface Endpoint {
   readonly stop: () => Promise<void>;
 }
 
-/**
- * Connects to the server. `controllers`: whether the disruption controller runs. The controller overwrites the status
- * of a scenario's budgets.
- */
+/** Connects to the server. `controllers` is true if the disruption controller runs. */
 export async function connect({ controllers = false } = {}): Promise<Server> {
   const directory = process.env["LIFEBOAT_CONTROL_PLANE"];
   const endpoint = await (directory ? startPrograms(join(directory, "bin"), controllers) : startSimulated(controllers));
@@ -57,14 +57,13 @@ async function startSimulated(controllers: boolean): Promise<Endpoint> {
     const [ca, token] = [authority.caPem, tokenOf("admin")];
     return { isReal: false, url: server.url, ca, token, stop: () => server.stop() };
   }
-  // Loads the sandbox only for a simulated server.
+  // A real server does not need the sandbox, so the sandbox is loaded here.
   const { startSandbox } = await import("../../sandbox.ts");
   const sandbox = await startSandbox({ empty: true });
   const { url, caPem: ca, adminToken: token } = sandbox;
   return { isReal: false, url, ca, token, stop: () => sandbox.stop() };
 }
 
-/** Starts etcd and kube-apiserver. `controllers`: whether the disruption controller also starts. */
 async function startPrograms(binaries: string, controllers: boolean): Promise<Endpoint> {
   await using started = new AsyncDisposableStack();
   const programs = await createPrograms("contract-");
@@ -94,7 +93,7 @@ async function startPrograms(binaries: string, controllers: boolean): Promise<En
   return { isReal: true, url, ca, token, stop: () => running.disposeAsync() };
 }
 
-/** Returns the body as an object. Returns `{events}` for a watch, and `{text}` if the body is not JSON. */
+/** Returns the body as an object. Returns `{events}` for a watch, and `{text}` for a body that is not JSON. */
 function bodyOf({ text, body }: Response, path: string): Response["body"] {
   if (WATCH.test(path) && text.includes('"type"')) {
     const lines = text.split("\n").filter((line) => line !== "");

@@ -1,8 +1,8 @@
-/** A value within an object, by a dotted path. */
+/** Reads a value from an object by a dotted path. */
 
 /**
- * Returns the value at a path such as `a.b.c`. In a list, a number is an index, `{name=x}` is the item with this name,
- * and any other key is read from each item. `[x.io/y]` is a key that contains dots.
+ * Returns the value at a path such as `a.b.c`. In a list, a number selects an item by its index, and `{name=x}` selects
+ * the item with this name. `[x.io/y]` is a key that contains dots.
  */
 export function valueAt(value: unknown, path: string): unknown {
   const keys = path.match(/\[[^\]]+\]|\{[^}]+\}|[^.[\]]+/g) ?? [];

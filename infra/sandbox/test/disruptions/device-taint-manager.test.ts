@@ -1,4 +1,7 @@
-/** The device taint manager, as in the source of Kubernetes 1.36: which pods it deletes, and how long it retries. */
+/**
+ * Tests which pods the device taint manager deletes, and how long it retries. The rules come from the source of
+ * Kubernetes 1.36.
+ */
 import { afterEach, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { taintDeviceOf } from "../../actors/device-taint-manager.ts";

@@ -1,4 +1,4 @@
-/** Two nodes for tests of preemption: one is full, one has room. A webhook reviews all deletions. */
+/** Creates a full node and an empty node for tests of preemption. A webhook reviews all deletions. */
 import { beforeAll } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -13,15 +13,15 @@ export const MESSAGE = "default-scheduler: preempting to accommodate a higher pr
 export interface Stage {
   readonly world: World;
   readonly gate: Gate;
-  /** Fills the node `full` with pods of equal size. The first pod starts first. */
+  /** Fills the node `full` with pods of equal size. */
   occupy(...victims: readonly (readonly [name: string, priorityClassName: string])[]): Promise<void>;
-  /** Creates a pod that the scheduler may place only on this node (`full` or `roomy`). */
+  /** Creates a pod with a node selector for this node (`full` or `roomy`). */
   place(node: string, pod: Omit<PlainPod, "nodeSelector"> & { memory: string }): Promise<Pod>;
   get(name: string): Promise<Pod | undefined>;
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
 }
 
-/** Provides a full node. Only tests and hooks may use the returned object. */
+/** Creates a full node. Call the methods of the returned object only in tests and hooks. */
 export function useFullNode(): Stage {
   const world = useSandbox({ terminationSeconds: GRACE });
   const gate = useGate(world);

@@ -1,4 +1,4 @@
-/** A webhook that reviews deletions of pods by Kubernetes' components. The test sets its answer. */
+/** A webhook that reviews deletions of pods by Kubernetes' components. The test sets the webhook's answer. */
 import { createServer } from "node:https";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,7 +10,7 @@ import type { SteppedClock } from "../../actors/clock.ts";
 import { USERS } from "../../identities.ts";
 import { eventually, type World } from "../with-sandbox.ts";
 
-/** "later": denies, with a Retry-After header. "hold": gives no answer until `release`. */
+/** "later" denies with a Retry-After header. "hold" gives no answer until `release` is called. */
 export type Verdict = "allow" | "deny" | "later" | "hold";
 
 export const RETRY_AFTER_SECONDS = 6;
@@ -21,27 +21,26 @@ export interface Asked {
   readonly object: unknown;
   readonly oldObject: Pod;
   readonly options: { readonly gracePeriodSeconds?: number; readonly preconditions?: { readonly uid: string } };
-  /** The time of the review, by the sandbox's clock. */
   readonly at: Date;
 }
 
 export interface Gate {
-  /** Sets the answer to later reviews. `release` answers the reviews on `hold`. */
+  /** Sets the answer to later reviews. `release` answers reviews with the answer "hold". */
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
-  /** Returns the reviews of pods of this name (by default, of all pods) since the last `forget`. */
+  /** Returns the reviews of pods with this name since the last `forget`. Without a name, returns all reviews. */
   asked(podName?: string): readonly Asked[];
-  /** Returns how many reviews wait for an answer. Ignores callers that have disconnected. */
+  /** Returns the number of reviews without an answer. Ignores callers that have disconnected. */
   held(): number;
-  /** Returns how many callers have received the answer "later" and have not retried yet. */
+  /** Returns the number of callers that have received the answer "later" and have not retried. */
   postponed(): number;
-  /** Waits until this many callers have received the answer "later" and have not retried. */
+  /** Waits until `postponed` returns this number. */
   settle(callers: number): Promise<void>;
-  /** Waits like `settle`, and then advances the clock until the callers retry. Does not wait for the answers. */
+  /** Waits like `settle`, and then advances the clock until the callers retry. */
   pass(callers: number): Promise<void>;
-  /** Answers the reviews of pods of this name (by default, of all pods) that are on hold. */
+  /** Answers the unanswered reviews of pods with this name. Without a name, answers all reviews. */
   release(verdict: "allow" | "deny", podName?: string): void;
   forget(): void;
-  /** Sets how long the API server waits for the webhook, in real time. */
+  /** Sets how many seconds the API server waits for the webhook. */
   setTimeout(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -67,8 +66,8 @@ interface Review {
 }
 
 /**
- * Registers the webhook before the tests. After each test, removes the pods of the namespace `default` and the recorded
- * reviews. Only tests and hooks may call the returned function.
+ * Registers the webhook before the tests. After each test, deletes the pods of the namespace `default` and the recorded
+ * reviews. Call the returned function only in tests and hooks.
  */
 export function useGate(world: World): () => Gate {
   let gate: Gate | undefined;
@@ -170,7 +169,6 @@ function send(response: ServerResponse, uid: string, verdict: "allow" | "deny" |
   response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer }));
 }
 
-/** Returns a function that counts the clock's pending timers of this length. */
 function countTimers(clock: SteppedClock, length: number): () => number {
   const pending = new Set<object>();
   const setTimer = clock.setTimer.bind(clock);

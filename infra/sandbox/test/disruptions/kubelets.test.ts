@@ -1,4 +1,4 @@
-/** Pods that a kubelet ends by itself: their Events, dropped Events, and the status of the pods. */
+/** Tests a kubelet: its Events, evictions, liveness probes, and a graceful shutdown of the machine. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createKubeletRecorder } from "../../actors/kubelet-events.ts";
 import { asNode } from "../../actors/kubelet.ts";
@@ -27,7 +27,6 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** Returns the messages of the pod's Events with this reason. */
 async function messagesOf({ metadata }: Pod, reason: string): Promise<readonly string[]> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=${reason}`;
   const { items } = await world.sandbox.client.list(events, namespace, { fieldSelector });

@@ -1,6 +1,6 @@
 /**
- * Virtual machines without Lifeboat's protection. Each disruption in this file ends the VMs under every eviction
- * strategy, even if virt-handler still runs.
+ * Tests that each kind of disruption stops virtual machines if Lifeboat does not run. This is true for every eviction
+ * strategy.
  */
 import { beforeAll, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";
@@ -35,7 +35,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** Creates VMs on an extra node, which has no room for other pods. */
+/** Creates VMs on an additional node. The node has no free memory for other pods. */
 async function createGuests(node: string, ...strategies: readonly string[]): Promise<readonly Guest[]> {
   await createNode(world.sandbox.client, node, { memory: `${strategies.length * 3 + 1}Gi` });
   return await Promise.all(
@@ -68,7 +68,6 @@ const ALL = Object.keys(DISRUPTIONS) as readonly Disruption[];
 const STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossible", "External"];
 const isFinal = ({ status }: Vm) => kubevirt.isFinal(status);
 
-/** Returns whether the kubelet has sent SIGTERM. */
 async function isTerminated({ metadata }: Pod): Promise<boolean> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=Killing`;
   return (await world.sandbox.client.list(events, namespace, { fieldSelector })).items.length > 0;
@@ -82,8 +81,7 @@ test.each(ALL)("%s ends VMs of every strategy", async (reason) => {
   for (const { name, launcher } of guests) {
     await world.pass(async () => isFinal(await vmiOf(name)));
     const pod = () => world.sandbox.client.get(pods, launcher.metadata);
-    // A pod that a component has deleted is gone. A pod that the kubelet has evicted remains, with the reason in its
-    // status.
+    // A kubelet does not delete the pods that it evicts.
     if (reason !== "TerminationByKubelet") await world.pass(async () => (await pod()) === undefined);
     else {
       const { status } = await world.until(pods, launcher.metadata, ({ status }) => status?.phase === "Failed");
@@ -122,8 +120,8 @@ async function migrate(vmiName: string) {
   return metadata;
 }
 
-// virt-handler does not shut down a guest during a migration. The launcher destroys the guest 15 s after the guest's
-// grace period.
+// virt-handler does not shut down a guest during a migration. The launcher destroys the guest 15 s after the grace
+// period.
 test.each(ALL)("a migration longer than the grace period saves no VM from %s", async (reason) => {
   const node = `moving-${reason}`.toLowerCase();
   const [guest] = await createGuests(node, "LiveMigrate");

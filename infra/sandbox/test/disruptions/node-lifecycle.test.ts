@@ -1,4 +1,4 @@
-/** Nodes without heartbeats, their return, nodes that are out of service, and the pods on these nodes. */
+/** Tests the pods on nodes without heartbeats and on nodes with the out-of-service taint. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { taintsFor } from "../../actors/node-taints.ts";
@@ -28,7 +28,7 @@ async function run(name: string, node: string): Promise<void> {
   await world.until(pods, { namespace, name }, ({ status }) => status?.phase === "Running");
 }
 
-/** Returns the number of seconds (by the sandbox's clock) after which the condition is true. */
+/** Returns the number of seconds until the condition is true, by the sandbox's clock. */
 async function secondsUntil(condition: () => Promise<boolean>): Promise<number> {
   const since = world.clock.now().getTime();
   await world.pass(condition);
@@ -88,7 +88,7 @@ describe("a node whose kubelet is silent", () => {
     const isReady = (pod: Pod) => conditionOf(pod, "Ready")?.status === "True";
     const pod = await world.until(pods, { namespace, name: "waiting" }, (one) => !isReady(one));
     expect(pod.status?.phase).toBe("Running");
-    // A kubelet always sets a reason. Admission rules recognise the pods of silent nodes by the missing reason.
+    // A kubelet always sets a reason. An admission rule detects pods of unreachable nodes by the missing reason.
     expect(conditionOf(pod, "Ready")).not.toHaveProperty("reason");
     expect(taintsOf(await getNode("alive"))).toEqual([]);
 
@@ -106,7 +106,7 @@ describe("a node whose kubelet is silent", () => {
     const isDeleted = async () => (await getPod("stranded"))?.metadata.deletionTimestamp !== undefined;
     const seconds = await secondsUntil(isDeleted);
     expect(seconds).toBeGreaterThanOrEqual(295);
-    // Each poll advances the clock by one second, even if the machine is slow.
+    // Each poll advances the clock by one second.
     expect(seconds).toBeLessThanOrEqual(400);
     world.clock.advance(600_000);
     await run("elsewhere", "alive");

@@ -1,7 +1,4 @@
-/**
- * Karpenter's drain of a node that is terminated at a given time: the deleted pods, their order, and the effect of a
- * refusal.
- */
+/** Tests which pods Karpenter deletes before it terminates a node, and in which order. */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import type { Actor } from "../../actors/actor.ts";
 import { terminateNode } from "../../actors/node-termination.ts";
@@ -14,7 +11,6 @@ import { useGate } from "./gate.ts";
 
 const namespace = "default";
 const NODE = "ending";
-/** The seconds until the node is terminated. */
 const LEFT = 300;
 const FORCED = 600;
 const EVICTABLE = 30;
@@ -48,7 +44,7 @@ const isDeleting = async (name: string) =>
   (await world.sandbox.client.get(pods, { namespace, name }))?.metadata.deletionTimestamp !== undefined;
 const untilDeleting = (name: string) => eventually(() => isDeleting(name)).toBe(true);
 
-/** Advances the clock in small steps, because Karpenter's pause starts at the previous answer. */
+/** Advances the clock in small steps until this number of requests has arrived. */
 async function untilAsked(count: number): Promise<void> {
   const ask = () => {
     if (asked().length < count) world.clock.advance(50);
@@ -73,7 +69,7 @@ test("a deletion denied until later is tried eleven times with the same grace pe
   await untilAsked(11);
   expect(new Set(asked())).toEqual(new Set(["forced-1"]));
   expect(await isDeleting("evictable")).toBe(false);
-  // Karpenter's queue retries after 0.1 s.
+  // Karpenter retries after 0.1 s.
   await untilAsked(12);
   const graces = gate()
     .asked()

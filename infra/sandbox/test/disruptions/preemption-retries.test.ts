@@ -1,4 +1,4 @@
-/** Refused preemptions, as observed on Kubernetes 1.36: what the scheduler does after a denial or a slow answer. */
+/** Tests what the scheduler does after a refused preemption, as observed on Kubernetes 1.36. */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { isRunning, MESSAGE, namespace, useFullNode } from "./full-node.ts";
@@ -15,7 +15,7 @@ describe("a denied deletion", () => {
     stage.gate.answer("deny");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     const tries = () => stage.gate.asked("victim").length;
-    // The scheduler also uses a few requests of its burst for the pod's condition.
+    // The scheduler also sends requests for the pod's condition.
     await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(burst - 10);
     const since = disruptionTarget(await stage.get("victim"))?.lastTransitionTime;
     for (const seconds of [2, 4]) {
@@ -42,12 +42,10 @@ describe("a denied deletion", () => {
 });
 
 const times = (count: number, start = 0) => Array.from({ length: count }, (_, n) => start + n * RETRY_AFTER_SECONDS);
-/** Returns the times of the requests for this pod, in seconds since the first request for any pod. */
 const timesOf = (name: string) => {
   const [first] = stage.gate.asked();
   return stage.gate.asked(name).map(({ at }) => (at.getTime() - (first?.at.getTime() ?? 0)) / 1_000);
 };
-/** Lets the callers retry `rounds` times, and then waits until all of them wait again. */
 const pass = async (rounds: number, callers: number) => {
   for (let n = 0; n < rounds; n++) await stage.gate.pass(callers);
   await stage.gate.settle(callers);

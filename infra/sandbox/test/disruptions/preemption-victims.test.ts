@@ -1,4 +1,4 @@
-/** The victims of preemption: each row is a rule of kube-scheduler. */
+/** Tests which victims preemption chooses. Each row is a rule of kube-scheduler. */
 import { describe, expect, test } from "vitest";
 import { cheapest, findVictims, type Candidate } from "../../actors/preemption-victims.ts";
 import type { Node, Pod, PodDisruptionBudget } from "../../actors/resources.ts";
@@ -6,7 +6,8 @@ import type { Node, Pod, PodDisruptionBudget } from "../../actors/resources.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 
 /**
- * Makes a pod: `a:0/4` is pod a of priority 0 with a request of 4Gi. With `@10`, the pod started 10 s after the others.
+ * Makes a pod. For example, `a:0/4` is pod a with priority 0 and a memory request of 4Gi. `@10` means that the pod
+ * started 10 s later.
  */
 function pod(text: string): Pod {
   const {

@@ -1,6 +1,4 @@
-/**
- * Preemption, as observed on Kubernetes 1.36: the victims, the messages and requests, and the pod that gets the room.
- */
+/** Tests preemption, as observed on Kubernetes 1.36: the victims, the messages and the requests. */
 import { describe, expect, test } from "vitest";
 import { events, nodes, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -111,7 +109,7 @@ describe("several victims", () => {
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
     await expect.poll(() => stage.gate.held()).toBe(2);
     stage.gate.release("deny", "b");
-    // The scheduler retries at once. It has cancelled the earlier request for `a`.
+    // The scheduler has cancelled its first request for `a`.
     await expect.poll(() => askedFor().toSorted()).toEqual(["a", "a", "b", "b"]);
     await expect.poll(() => stage.gate.held()).toBe(2);
     expect((await stage.get("a"))?.metadata.deletionTimestamp).toBeUndefined();

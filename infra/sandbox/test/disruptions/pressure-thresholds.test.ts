@@ -1,4 +1,4 @@
-/** Calculations of node pressure: thresholds, and the order of evictions. */
+/** Tests the eviction thresholds, and the order in which a kubelet evicts pods. */
 import { describe, expect, test } from "vitest";
 import { messageFor, rank } from "../../actors/pressure-ranking.ts";
 import {
@@ -69,7 +69,7 @@ describe("with 10Gi of memory and 100Gi of disk", () => {
   });
 });
 
-/** Makes a pod: `a:5 2/3` is pod a of priority 5, which requests 2Gi and uses 3Gi. */
+/** Makes a pod. For example, `a:5 2/3` is pod a with priority 5, which requests 2Gi and uses 3Gi. */
 function pod(text: string): Pod {
   const { name = "", priority, request } = /^(?<name>\w+):(?<priority>\d+) (?<request>\d+)/.exec(text)?.groups ?? {};
   return {

@@ -1,4 +1,4 @@
-/** A kubelet under memory or disk pressure: the reported conditions, and the evictions that need no API request. */
+/** Tests a kubelet under memory or disk pressure: the node's conditions, and the evicted pods. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -40,7 +40,6 @@ afterEach(async () => {
 const get = (name: string) => world.sandbox.client.get(pods, { namespace, name });
 const until = (name: string, condition: (pod: Pod) => boolean) => world.until(pods, { namespace, name }, condition);
 
-/** Advances the clock until the node's condition is true. A kubelet reports its node's status every ten seconds. */
 async function untilNode(condition: (node: Node) => boolean): Promise<Node> {
   await world.pass(async () => condition(await getNode()));
   return await getNode();
@@ -68,9 +67,7 @@ async function eventsAbout({ metadata }: Pod | Node): Promise<readonly string[]>
   return items.map(({ type, reason }) => `${type} ${reason}`).toSorted();
 }
 
-/**
- * Advances the clock until the kubelet reports the pod's eviction. Returns the time by the sandbox's clock, in seconds.
- */
+/** Advances the clock until the kubelet evicts the pod. Returns the time in seconds, by the sandbox's clock. */
 async function evictedAt({ metadata }: Pod): Promise<number> {
   const fieldSelector = `involvedObject.uid=${metadata.uid},reason=Evicted`;
   const find = async () => (await world.sandbox.client.list(events, namespace, { fieldSelector })).items[0];
@@ -128,7 +125,7 @@ describe("below the soft threshold", () => {
     world.clock.advance(Math.max((endsAt - seconds()) * 1000 - 1, 0));
     expect((await get("slow"))?.status?.phase).toBe("Running");
     await world.pass(async () => (await get("slow"))?.status?.phase !== "Running");
-    // The processes of this pod need longer than the grace period.
+    // This pod's containers run longer than the grace period.
     const { status } = await until("slow", ({ status }) => status?.phase === "Failed");
     expect(status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137);
   });
@@ -162,7 +159,6 @@ describe("below the hard threshold", () => {
     const hungry = await run("hungry");
     useMemory("hungry", "8Gi");
     await expect.poll(() => eventsAbout(hungry)).toEqual(["Normal Killing", "Warning Evicted"]);
-    // The kubelet has not reported the pressure yet.
     expect(conditionOf(await getNode(), "MemoryPressure")?.status).toBe("False");
     const ending = await get("hungry");
     expect(ending?.status).toMatchObject({ phase: "Running" });

@@ -1,4 +1,4 @@
-/** The priority of pods, from PriorityClasses and the Priority admission plugin. */
+/** Tests how the Priority admission plugin sets the priority of pods. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { StatusError } from "../../actors/status-error.ts";

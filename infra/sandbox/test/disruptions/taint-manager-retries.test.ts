@@ -1,7 +1,4 @@
-/**
- * Refused deletions of the taint manager, as observed on Kubernetes 1.36: the attempts, and the effect of a taint that
- * changes between two attempts.
- */
+/** Tests how often the taint manager retries a refused deletion, as observed on Kubernetes 1.36. */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { eventually } from "../with-sandbox.ts";
@@ -11,7 +8,7 @@ import { markedForDeletion, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, use
 const stage = useTaintedNode();
 const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
 
-/** Advances the clock in small steps, because the pause between two attempts starts at the answer to the first. */
+/** Advances the clock in small steps until this number of requests has arrived. */
 const untilAsked = (count: number, name = "victim") =>
   expect
     .poll(
@@ -24,7 +21,7 @@ const untilAsked = (count: number, name = "victim") =>
     )
     .toBe(count);
 
-/** Denies this number of requests, and checks that no more follow. */
+/** Denies this number of requests, and checks that no further request follows. */
 async function exhaust(expected: number): Promise<void> {
   await untilAsked(expected);
   await settle();
@@ -108,13 +105,13 @@ describe("a deletion denied until later", () => {
     expect(stage.gate.asked("victim")).toHaveLength(3);
     stage.gate.answer("deny");
     await stage.gate.pass(1);
-    // The first attempt has four requests, and each later attempt has one request.
+    // The first attempt sends four requests, and each later attempt sends one request.
     await exhaust(3 + 5);
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 });
 
-/** Sets the taint, and waits until the taint manager has planned a deletion. */
+/** Adds the taint, and waits until the taint manager has planned a deletion. */
 async function taintAndSee(): Promise<void> {
   stage.gate.answer((name) => (name === "sign" ? "deny" : "hold"));
   await run("sign");
@@ -122,7 +119,6 @@ async function taintAndSee(): Promise<void> {
   await eventually(() => stage.gate.asked("sign").length).toBeGreaterThan(0);
 }
 
-/** Removes the taint, and waits until the taint manager has cancelled the planned deletion. */
 async function untaintAndSee(): Promise<void> {
   const sign = await run("sign-too", FOR_A_MINUTE);
   await taint([]);

@@ -1,6 +1,6 @@
 /**
- * The taint manager, as observed on Kubernetes 1.36: which pods it deletes, and when. taint-manager-retries.test.ts
- * tests refused deletions.
+ * Tests which pods the taint manager deletes, and when, as observed on Kubernetes 1.36. Refused deletions are in
+ * taint-manager-retries.test.ts.
  */
 import { describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";

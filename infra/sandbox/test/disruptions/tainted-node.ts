@@ -1,4 +1,4 @@
-/** A node that a test can taint, and a webhook that reviews deletions, for tests of the taint manager. */
+/** Creates a node that a test can taint, and a webhook that reviews deletions. */
 import { afterEach, beforeAll } from "vitest";
 import { events, nodes, pods, type Node, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";
@@ -23,16 +23,15 @@ export interface Stage {
   readonly run: (name: string, tolerations?: Tolerations) => Promise<Pod>;
   readonly get: (name: string) => Promise<Pod | undefined>;
   readonly tolerate: (name: string, more: Tolerations) => Promise<void>;
-  /** Returns the messages of the taint manager's Events about the pod. */
   readonly messagesAbout: (pod: Pod) => Promise<ReadonlySet<string | undefined>>;
-  /** Waits until the sandbox's actors have handled all earlier pods. */
+  /** Waits until the sandbox has handled all pods that exist. */
   readonly settle: () => Promise<void>;
 }
 
 export const markedForDeletion = ({ metadata }: Pod): string => `Marking for deletion Pod default/${metadata.name}`;
 export const cancelled = ({ metadata }: Pod): string => `Cancelling deletion of Pod default/${metadata.name}`;
 
-/** Creates the node before the tests. The returned object may be used only inside tests and hooks. */
+/** Creates the node before the tests. Call the methods of the returned object only in tests and hooks. */
 export function useTaintedNode(): Stage {
   const world = useSandbox({ terminationSeconds: 1 });
   const gate = useGate(world);

@@ -1,4 +1,4 @@
-/** Recorded requests to a real virt-api (KubeVirt 1.9), and its answers in answers.json. */
+/** Compares virt-api with the recorded answers of a real virt-api (KubeVirt 1.9) in answers.json. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grant } from "../../actors/rbac.ts";
@@ -11,12 +11,11 @@ import { FOREIGN, NAMESPACE, startGuests, type Guests } from "./guests.ts";
 interface Recorded {
   readonly question: string;
   readonly request: RawRequest & { readonly as: string };
-  /** The values of the answer, by their paths. A missing value is null. `causes` is short for `details.causes`. */
+  /** The expected values, keyed by path. `null` stands for a missing value. `causes` is short for `details.causes`. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
 
 const RECORDED = JSON.parse(readFileSync(new URL("answers.json", import.meta.url), "utf8")) as readonly Recorded[];
-/** The name of the migration in answers.json. */
 const MIGRATION = "m-pq9bk";
 
 let guests: Guests;

@@ -1,4 +1,4 @@
-/** KubeVirt's own annotations on launcher pods for the descheduler. */
+/** Tests the descheduler's annotations that KubeVirt sets on launcher pods. */
 import { afterEach, beforeAll, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -23,7 +23,7 @@ async function launchersOf(name: string): Promise<readonly Pod[]> {
   return items.filter(({ metadata }) => metadata.annotations?.[kubevirt.ANNOTATION.domain] === name);
 }
 
-/** Waits until the VMI has exactly one launcher pod, with these annotations. */
+/** Returns true if the VMI has exactly one launcher pod, and the pod has these annotations. */
 function isAnnotated(name: string, expected: { readonly only?: string; readonly inProgress?: string }) {
   const annotations = async () => {
     const [launcher] = await launchersOf(name);
@@ -33,7 +33,7 @@ function isAnnotated(name: string, expected: { readonly only?: string; readonly 
   return eventually(annotations).toEqual({ only: undefined, inProgress: undefined, ...expected });
 }
 
-/** Returns the in-progress annotations of the launchers, by node. */
+/** Returns the in-progress annotations of the VMI's launcher pods, keyed by node. */
 async function inProgress(name: string) {
   const launchers = await launchersOf(name);
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * virt-controller alone: it migrates VMIs that are marked for evacuation, waits for the back-off after a failure, and
- * deletes its own budgets.
+ * Tests virt-controller without other components: evacuations, the back-off after a failure, and the deletion of
+ * budgets.
  */
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { nodes, podDisruptionBudgets } from "../../actors/resources.ts";
@@ -37,7 +37,7 @@ async function migrationsOf(name: string) {
   return (await world.sandbox.client.list(kubevirt.migrations, NAMESPACE, { labelSelector })).items;
 }
 
-/** Advances the clock by the duration of a migration whenever one is running. */
+/** Advances the clock until these VMIs have migrated. */
 async function untilMigrated(...names: readonly string[]) {
   await world.pass(async () => {
     const found = (await Promise.all(names.map(migrationsOf))).flat().map(({ status }) => status?.phase);
@@ -50,7 +50,6 @@ interface Row {
   readonly strategy?: string;
   readonly migratable?: false;
   readonly annotations?: Record<string, string>;
-  /** The expected priority of the VMI's migration. Undefined if the migration should have none. */
   readonly priority?: string;
 }
 
@@ -139,7 +138,6 @@ test("only budgets whose controller is a VMI are deleted", async () => {
   const ofVmi = { kind: "VirtualMachineInstance", name: "owner", uid: vmi.metadata.uid };
   const ofOther = { kind: "KubeVirt", name: "kubevirt", uid: kubeVirt?.metadata.uid, controller: true };
   const staying = [await create(NAMESPACE, "owned", ofVmi), await create("kubevirt", "of-another", ofOther)];
-  // The controller handles this budget last.
   const goes = await create(NAMESPACE, "controlled", { ...ofVmi, controller: true });
   await eventually(() => client.get(podDisruptionBudgets, goes)).toBeUndefined();
   for (const budget of staying) expect(await client.get(podDisruptionBudgets, budget)).toBeDefined();

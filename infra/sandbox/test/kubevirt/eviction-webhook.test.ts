@@ -1,6 +1,6 @@
 /**
- * virt-api's answers to evictions, as upstream's tests expect them (KubeVirt 1.9). answers.test.ts has the recorded
- * answers.
+ * Tests virt-api's answers to evictions. The rows come from the tests of KubeVirt 1.9. The recorded answers are in
+ * answers.test.ts.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ownerReferenceTo, pods, type Pod } from "../../actors/resources.ts";
@@ -59,7 +59,6 @@ async function createPod(name: string, app: string, owner: Pod["metadata"]["owne
   return guests.sandbox.client.create(pods, { metadata, spec });
 }
 
-/** Deletes all pods of the namespace, and creates a launcher pod on node01. */
 beforeEach(async () => {
   const { client } = guests.sandbox;
   for (const { metadata } of (await client.list(pods, NAMESPACE)).items)

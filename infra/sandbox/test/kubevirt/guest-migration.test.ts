@@ -1,4 +1,4 @@
-/** virt-handlers alone. The test updates the VMI in place of virt-controller. */
+/** Tests virt-handlers without virt-controller. The test updates the VMI itself. */
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../actors/clock.ts";
 import { namespaces, type Pod } from "../../actors/resources.ts";

@@ -1,4 +1,4 @@
-/** A guest: its start, the status that virt-handler reports, and its end. */
+/** Tests how a guest starts, which status virt-handler reports, and how the guest stops. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -125,7 +125,7 @@ describe("virt-handler and virt-controller", () => {
     const has = async () =>
       (await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked")))?.status?.conditions;
     expect(await has()).toEqual(bare);
-    // A merge patch would drop nulls.
+    // A merge patch would remove the fields with the value null.
     const body = [{ op: "replace", path: "/status/conditions", value: conditions }];
     const virtApi = world.sandbox.client.as("system:serviceaccount:kubevirt:kubevirt-apiserver");
     await virtApi.patch(kubevirt.virtualMachineInstances, keyOf("blocked"), { type: "json", body });

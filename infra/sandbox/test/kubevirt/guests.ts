@@ -1,4 +1,4 @@
-/** Runs virt-api with some guests but without KubeVirt's controllers, so that only requests change the guests. */
+/** Runs virt-api with some guests. Without virt-controller and virt-handler, only requests change the guests. */
 import { namespaces, type Metadata } from "../../actors/resources.ts";
 import { grant } from "../../actors/rbac.ts";
 import type { RawRequest } from "../../actors/transport.ts";
@@ -11,7 +11,7 @@ import { startSandbox, type Sandbox } from "../../sandbox.ts";
 
 export const NAMESPACE = "kvf";
 
-/** The account that sent the recorded requests. It is not an account of KubeVirt. */
+/** The service account that sent the recorded requests. */
 export const FOREIGN = "system:serviceaccount:lifeboat-system:lifeboat";
 const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
 export const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";

@@ -1,4 +1,4 @@
-/** VMIs whose launcher has an old image, and migrations that fail with a reason. */
+/** Tests VMIs whose launcher pod has an old image, and migrations that fail. */
 import { beforeAll, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";

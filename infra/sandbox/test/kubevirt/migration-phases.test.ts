@@ -1,4 +1,4 @@
-/** How long a target pod may stay Pending, and the order of the phases. */
+/** Tests how long a target pod may stay Pending, and the order of a migration's phases. */
 import { describe, expect, test } from "vitest";
 import type { Pod } from "../../actors/resources.ts";
 import type { VirtualMachineInstance } from "../../kubevirt/resources.ts";

@@ -1,4 +1,4 @@
-/** The queue of migrations: KubeVirt's limits, back-off and priorities, and the status of waiting migrations. */
+/** Tests the queue of migrations: KubeVirt's limits, back-off and priorities. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -35,17 +35,16 @@ function migrationOf(vmiName: string, phase: string, more: object = {}): Migrati
 interface Situation {
   readonly limits?: object;
   /**
-   * The other migrations, as a list of `PHASE NODE` or `PHASE NODE SOURCE`. The VMI runs on NODE, and came from SOURCE.
-   * With a `+` after the phase, the migration has a target pod.
+   * The other migrations, separated by commas. `PHASE NODE SOURCE` is a migration whose VMI runs on NODE and came from
+   * SOURCE. A `+` after the phase means that the target pod exists.
    */
   readonly others?: string;
-  /** An earlier migration of the VMI. */
   readonly before?: Migration;
   readonly own?: object;
   readonly launchers?: readonly Pod[];
 }
 
-/** Returns the result of `turnOf` for a migration from node-1 that was created a minute ago. */
+/** Calls `turnOf` for a migration from node-1. */
 function turnIn({ limits = {}, others = "", before, own = {}, launchers = [podOn("node-1")] }: Situation) {
   const me = { ...migrationOf("me", "Pending"), metadata: { ...metadataOf("own", 60), ...own } } as Migration;
   const found = others

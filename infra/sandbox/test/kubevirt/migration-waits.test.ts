@@ -1,4 +1,4 @@
-/** Migrations that stay Pending because of a quota or a backup. */
+/** Tests migrations that stay Pending because of a quota or a backup. */
 import { beforeAll, expect, test } from "vitest";
 import { pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -70,7 +70,6 @@ test.each(rows)("a migration of priority %s during a backup: %s", async (priorit
   const migration = await migrate(namespace, priority);
   await seen;
   if (!ends) {
-    // The VMI's launcher and the migration's target pod both exist.
     await eventually(() => launchers(namespace)).toBe(2);
     world.clock.advance(3_600_000);
     const blocked = { type: "migrationBlockedByBackup", status: "True", reason: "BackupInProgress", message };

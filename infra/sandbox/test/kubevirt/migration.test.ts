@@ -1,4 +1,4 @@
-/** Migrations from start to end: their phases, outcomes, and the objects that they leave. */
+/** Tests the phases and results of migrations, and the objects that remain after a migration. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -53,11 +53,10 @@ async function mark(name: string): Promise<void> {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-/** Waits until the migration has ended and has no finalizer. */
+/** Returns true if the migration is final and has no finalizer. */
 const isOver = (key: { name: string; namespace?: string }) =>
   world.until(kubevirt.migrations, key, ({ metadata }) => metadata.finalizers === undefined);
 
-/** Migrates a VMI, and advances the clock until the migration has ended. */
 async function migrateFully(name: string) {
   const migration = await migrate(name);
   await reaches(migration, "Running");
@@ -77,7 +76,7 @@ describe("a migration that succeeds", () => {
     expect(await listedPods("mover")).toHaveLength(2);
     const target = await targetOf(migration);
     expect(target.spec?.nodeName).not.toBe("node-1");
-    // Go omits false values, and virt-controller's patches test the state in this form.
+    // Go omits false values. virt-controller's patches test the state without these values.
     expect(JSON.stringify(status?.migrationState)).not.toContain("false");
     expect(target.metadata).toMatchObject({
       labels: { [kubevirt.LABEL.app]: "virt-launcher" },
@@ -104,7 +103,7 @@ describe("a migration that succeeds", () => {
     const key = { namespace: NAMESPACE, name: "labelled" };
     await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
     await mark("labelled");
-    // virt-controller has handled both VMIs when this condition is true.
+    // virt-controller handles the VMI `labelled` last.
     await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
     const migration = await migrateFully("labelled");
     const target = await targetOf(migration);
@@ -155,7 +154,7 @@ describe("a migration that succeeds", () => {
     await isOver(await migrateFully("returner"));
     await world.until(pods, first?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
     await isOver(await migrateFully("returner"));
-    // virt-handler on the current node has reconciled the VMI when this label is gone.
+    // virt-handler removes this label when it has reconciled the VMI.
     await eventually(async () => (await vmi("returner")).metadata.labels).not.toHaveProperty([
       kubevirt.LABEL.migrationTargetNodeName,
     ]);

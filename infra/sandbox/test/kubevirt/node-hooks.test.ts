@@ -1,7 +1,4 @@
-/**
- * Plugins that refuse virt-handler's shutdown of a guest: which guests keep running, for how long, and when they end
- * anyway.
- */
+/** Tests plugins that refuse the shutdown of a guest. */
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { events, pods } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";
@@ -10,10 +7,7 @@ import { eventually, useSandbox } from "../with-sandbox.ts";
 
 const NAMESPACE = "hooks";
 const GRACE = 120;
-/**
- * The seconds after which the launcher destroys the guest: the guest's grace period, and the time that the launcher
- * adds.
- */
+/** The seconds until the launcher destroys the guest. The launcher adds 15 s to the guest's grace period. */
 const DESTROYED_AFTER = GRACE + 15;
 const world = useSandbox({ terminationSeconds: 5, migrationSeconds: 60 });
 const vmis = kubevirt.virtualMachineInstances;
@@ -60,7 +54,6 @@ async function run(name: string, labels: Record<string, string> = { keep: "" }) 
   return { launcher };
 }
 
-/** Sends SIGTERM to the guest's launcher. */
 async function signal(name: string, labels?: Record<string, string>) {
   const { launcher } = await run(name, labels);
   await world.sandbox.client.delete(pods, launcher.metadata);
@@ -68,7 +61,7 @@ async function signal(name: string, labels?: Record<string, string>) {
   return { launcher, secondsSince: () => (now() - since) / 1000 };
 }
 
-/** Waits until the guest has ended. Fails after 100 s, long before the launcher would destroy the guest. */
+/** Waits until the guest has stopped. Fails after 100 s. */
 const endsInOrder = (name: string) => world.pass(() => isFinal(name), 100);
 const isFinal = async (name: string) => kubevirt.isFinal((await get(name))?.status);
 const phaseOf = async (name: string) => (await get(name))?.status?.phase;

@@ -1,4 +1,4 @@
-/** The schemas of VMIs and migrations in KubeVirt's CRDs, without KubeVirt's components. */
+/** Tests the schemas of VMIs and migrations in KubeVirt's CRDs. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KUBEVIRT_DEFINITIONS } from "../../kubevirt/kinds.ts";
 import { type Started, start } from "../apiserver/started.ts";

@@ -1,4 +1,4 @@
-/** virt-handlers as pods: how a taint ends them, and how guests behave without them. */
+/** Tests virt-handlers that run as pods: how a taint evicts them, and how guests behave afterwards. */
 import { expect, test } from "vitest";
 import { nodes, pods, type Pod } from "../../actors/resources.ts";
 import { createNode, createVirtualMachineInstance } from "../../fleet.ts";

@@ -1,6 +1,6 @@
 /**
- * VirtualMachines: the effect of run strategies, and the answers to `start`, `stop`, `restart` and `evacuate/cancel`.
- * Upstream: pkg/virt-api/rest/lifecycle.go for the answers, and syncRunStrategy in virt-controller for the effects.
+ * Tests VirtualMachines: their run strategies, and the answers to `start`, `stop`, `restart` and `evacuate/cancel`.
+ * Upstream: pkg/virt-api/rest/lifecycle.go and syncRunStrategy in virt-controller.
  */
 import { describe, expect, test } from "vitest";
 import { grant } from "../../actors/rbac.ts";
