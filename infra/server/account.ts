@@ -1,6 +1,6 @@
 /**
- * The pod's own service account: the API server's address and the credentials. Reads token and CA from their files at
- * each use, because the kubelet replaces both files.
+ * Reads the API server's address, and the token and the CA of the pod's service account. Reads both files at each use,
+ * because the kubelet replaces them.
  */
 import { readFileSync } from "node:fs";
 import { setDefaultCACertificates } from "node:tls";
@@ -8,9 +8,8 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Account {
-  /** The API server's URL. */
   readonly server: string;
-  /** The kubeconfig for the relay's watches. client-node reads the token's file again every minute. */
+  /** The kubeconfig for the relay's watches. */
   readonly kubeConfig: KubeConfig;
   token(): string;
 }
@@ -28,9 +27,8 @@ export function podAccount(root: string): Account {
     server,
     kubeConfig,
     token() {
-      // While the cluster replaces its CA, the file contains the old and the new CA.
+      // While the cluster's CA is replaced, the file contains two certificates.
       const authority = read("ca.crt");
-      // The process trusts only this CA, because it calls only the API server.
       if (authority !== trusted)
         setDefaultCACertificates(authority.split(/(?<=-----END CERTIFICATE-----)\s+/).filter(Boolean));
       trusted = authority;

@@ -1,12 +1,9 @@
-/** The certificate that the server presents, and whether a caBundle trusts it. */
+/** Checks the server's certificate, and whether a caBundle trusts the certificate. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { HOST } from "./names.ts";
 import type { CertificateFacts, Validity } from "../../shared/settings/certificate.ts";
 
-/**
- * Returns whether the certificate is for the server's Service and belongs to this key (both PEM). The API server
- * accepts no other certificate.
- */
+/** Returns whether the certificate is valid for the server's Service and matches the key. Both are in PEM. */
 export function isPair(certPem = "", keyPem = ""): boolean {
   try {
     const certificate = new X509Certificate(certPem);
@@ -16,7 +13,7 @@ export function isPair(certPem = "", keyPem = ""): boolean {
   }
 }
 
-/** Returns the certificates in PEM. Leaves out text that is no certificate. */
+/** Returns the certificates in a PEM text. Ignores text that is not a certificate. */
 export function certificatesIn(pem: string): readonly X509Certificate[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   return blocks.flatMap((block) => {
@@ -32,14 +29,14 @@ export function validityOf({ validFrom, validTo }: X509Certificate): Validity {
   return { notBefore: new Date(validFrom), notAfter: new Date(validTo) };
 }
 
-/** Decodes a caBundle of a webhook object: PEM in base64. */
+/** Decodes a caBundle of a webhook object. A caBundle is PEM in base64. */
 export function pemOf(caBundle = ""): string {
   return Buffer.from(caBundle, "base64").toString();
 }
 
 /**
- * Returns whether a caBundle trusts a certificate (PEM), and the validity of the chain. `certPem` may also contain the
- * certificates of CAs.
+ * Returns whether a caBundle trusts a certificate (PEM), and how long the certificate chain is valid. `certPem` may
+ * contain CA certificates after the server's certificate.
  */
 export function trustIn(caBundle: string, certPem: string): CertificateFacts {
   const [leaf, ...authorities] = certificatesIn(certPem);

@@ -1,4 +1,4 @@
-/** The server's configuration: environment variables, parsed once at start. No variable is a secret. */
+/** Parses the server's environment variables once at start. No variable contains a secret. */
 import * as z from "zod/mini";
 import type { Parsed } from "../../shared/settings/problem.ts";
 import { parseVariables, Port } from "../relay/config.ts";
@@ -7,17 +7,16 @@ import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 const Variables = z.pipe(
   z.object({
-    /** The cluster's name in the paths of the endpoints. */
     [CLUSTER_VARIABLE]: z._default(z.string().check(z.regex(/^[\w.-]+$/, MESSAGES.clusterName)), DEFAULT_CLUSTER),
-    /** The unique name of this replica in the Lease. */
+    /** The name of this pod. The Lease contains the name of its holder. */
     POD_NAME: z.string(MESSAGES.podName).check(z.minLength(1, MESSAGES.podName)),
-    /** The port of the endpoints, over TLS. */
+    /** The port of the webhooks and the other endpoints, over TLS. */
     HTTPS_PORT: z._default(Port, 8443),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),
-    /** The API server's address, which Kubernetes sets in every pod. */
+    /** The address of the API server. Kubernetes sets this variable in every pod. */
     KUBERNETES_SERVICE_HOST: z.string(MESSAGES.notInPod),
-    /** The root of the pod's file system. Tests set it, to run the server as a process outside of a pod. */
+    /** The root folder of the pod's files. Tests set it to run the server outside of a pod. */
     POD_ROOT: z._default(z.string(), ""),
   }),
   z.transform((env) => ({

@@ -1,6 +1,5 @@
 /**
- * Keeps this process's certificate and tokens equal to the server's Secret. The server writes neither the Secret nor a
- * webhook.
+ * Reads the certificate and the tokens of this process from the server's Secret. The server never writes this Secret.
  */
 import type { Client } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
@@ -8,22 +7,20 @@ import { type Identity, lackOf, partsOf, SECRET, ServerSecret } from "./secret.t
 import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface KeeperOptions {
-  /** Returns a client with a time limit. */
   readonly connect: () => Client;
   readonly clock: Clock;
-  /** Called after each read. */
+  /** Receives the certificate and the tokens after each read. */
   readonly use: (identity: Identity) => Promise<void> | void;
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * How often the Secret is read, in milliseconds. `lifeboat install` waits for several of these reads before it removes
+ * How often the server reads the Secret, in milliseconds. `lifeboat install` waits longer than this before it removes
  * an old certificate from the caBundle.
  */
 const READ_EVERY_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** Reads the identity repeatedly. If the Secret is missing or incomplete, the last identity stays in use. */
 export async function keep({ connect, clock, use, onFailure }: KeeperOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isRead = await readIdentity(connect())

@@ -1,7 +1,6 @@
 /**
- * Chooses the replica that does the periodic work: the holder of a Lease. The Lease only saves requests, because
- * several replicas may act at once without harm. As in client-go, a Lease that has not changed for `LEASE_SECONDS` is
- * expired.
+ * Chooses one replica for the periodic work with a Lease. Several replicas may do this work at the same time without
+ * harm. As in client-go, a Lease has expired if it has not changed for `LEASE_SECONDS`.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -14,7 +13,6 @@ const KEY = { namespace: NAMESPACE, name: NAME };
 
 export interface LeadershipOptions {
   readonly identity: string;
-  /** Returns a client with a time limit. */
   readonly connect: () => Client;
   readonly clock: Clock;
   readonly onFailure: (error: unknown) => void;
@@ -22,9 +20,9 @@ export interface LeadershipOptions {
 
 export class Leadership {
   readonly #options: LeadershipOptions;
-  /** The time until which this replica holds the Lease, in milliseconds. */
+  /** The time at which this replica's Lease expires, in milliseconds. */
   #until = 0;
-  /** The last version of the Lease that this replica has read, with the time of the first read. */
+  /** The last version of the Lease, and the time at which this replica read it first. */
   #seen: { readonly resourceVersion: string | undefined; readonly at: number } | undefined;
 
   constructor(options: LeadershipOptions) {
@@ -43,7 +41,7 @@ export class Leadership {
     if (this.isLeader()) await this.#giveBack().catch(this.#options.onFailure);
   }
 
-  /** Takes or renews the Lease, unless another replica holds it. */
+  /** Acquires or renews the Lease. Does nothing if another replica holds the Lease. */
   async renew(): Promise<void> {
     const { identity, clock, connect } = this.#options;
     const now = clock.now();
@@ -57,8 +55,7 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica counts from before its write. Other replicas count from their next read, which normally starts
-    // later. The Lease then ends first for this replica.
+    // Other replicas start to count the seconds later, so the Lease expires for this replica first.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

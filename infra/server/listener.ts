@@ -1,4 +1,4 @@
-/** Serves the endpoints over TLS: Hono's app in Node, behind a Service. */
+/** Serves the endpoints over TLS with Hono and Node. */
 import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
@@ -11,27 +11,24 @@ export interface Pair {
   readonly keyPem: string;
 }
 
-/** Answers a request. The app may continue its work after the answer. */
+/** Answers a request. The app may continue to work after the answer. */
 export type AnswerRequest = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
 export interface Listener {
   readonly port: number;
-  /** Sets the certificate for new connections. Open connections keep the former certificate. */
+  /** Sets the certificate for new connections. Open connections are not affected. */
   present(pair: Pair): void;
-  /** Answers a request from this process as if the request came over a connection. */
+  /** Answers a request of this process. */
   ask(request: Request): Promise<Response>;
-  /** Makes each later answer ask its client to close the connection. The client then reconnects to another replica. */
+  /** Adds `Connection: close` to all later answers, so that clients reconnect to another replica. */
   turnAway(): void;
-  /**
-   * Resolves when all requests are answered and the work after the answers has ended. Requests that are still arriving
-   * have the time limits in `ARRIVAL`.
-   */
+  /** Resolves when all requests are answered and the work after the answers is finished. */
   close(clock: Clock): Promise<void>;
 }
 
 /**
- * How long an idle connection stays open, in milliseconds: longer than in kube-apiserver (90 s). If the server closed
- * the connection first, a review could be lost, because kube-apiserver does not repeat a review.
+ * How long an idle connection stays open, in milliseconds. This is longer than kube-apiserver's 90 s, because
+ * kube-apiserver does not repeat a review after the server has closed the connection.
  */
 const IDLE_MS = 120_000;
 
@@ -52,18 +49,18 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     const response = await ask(incoming.headers["content-length"] === undefined ? standard(request) : request);
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
-    // The header is set when the answer is sent, because the server may start to turn clients away during the review.
+    // This code runs after the review, because `turnAway` may be called during the review.
     if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };
-  // Hono's own Request and Response classes are faster, but would replace the global classes of the whole process.
+  // By default, the listener replaces the global classes Request and Response.
   const handle = getRequestListener(answerOverTls, { overrideGlobalObjects: false });
   const server = createServer({ ...contextOf(first), ...ARRIVAL, keepAliveTimeout: IDLE_MS });
   const connections = limitConnections(server, handle);
   return {
     port: await portOf(server, port),
     present(pair) {
-      // Sets a new context only for another certificate, because clients cannot resume TLS sessions of the old context.
+      // A new context would prevent clients from resuming their TLS sessions.
       if (pair.certPem !== presented.certPem) server.setSecureContext(contextOf(pair));
       presented = pair;
     },
@@ -72,8 +69,8 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     async close(clock) {
       isTurningAway = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // A closing server no longer limits the time in which a request must arrive. Without this timer, a client that
-      // never finishes its request would keep the server open for ever.
+      // A closing server does not limit how long a request takes to arrive. This timer closes connections whose request
+      // never arrives completely.
       const cancel = clock.setTimer(ARRIVAL.requestTimeout, () => server.closeAllConnections());
       await closed;
       cancel();
@@ -83,8 +80,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
 }
 
 /**
- * Copies a request whose body has no length into a standard Request: `hono/body-limit` cannot read the body of Hono's
- * own class.
+ * Returns a standard Request if the body has no length. `hono/body-limit` cannot read the body of Hono's own Request.
  */
 function standard(request: Request): Request {
   const { url, method, headers, body } = request;
@@ -93,7 +89,7 @@ function standard(request: Request): Request {
 
 type Arrived = HttpBindings | Http2Bindings;
 
-/** Returns whether the caller showed a valid token. No endpoint below /clusters/ succeeds without a valid token. */
+/** Returns whether the caller sent a valid token. Endpoints below /clusters/ succeed only with a valid token. */
 function hasShownToken({ url }: Request, { ok }: Response): boolean {
   return ok && new URL(url).pathname.startsWith("/clusters/");
 }

@@ -1,4 +1,4 @@
-/** Lifeboat in the cluster, as a process: `node infra/server/main.ts`. */
+/** Starts Lifeboat in the cluster: `node infra/server/main.ts`. */
 import { systemClock } from "../relay/clock.ts";
 import { createLog, reasonOf } from "../relay/log.ts";
 import { podAccount } from "./account.ts";

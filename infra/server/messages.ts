@@ -1,23 +1,22 @@
 /**
- * All messages of the server in the cluster, in log lines and at its start: what is missing, and which command creates
- * it.
+ * All messages of the server in the cluster. A message about something missing contains the command that creates it.
  */
 const HINT = "run lifeboat install, which creates it";
 
 export const SERVER_MESSAGES = {
-  // The start
+  // Messages at the start
   notInPod: "expected to run in a pod",
   clusterName: "expected letters, digits, `-`, `_` or `.`",
   podName: "expected the name of this pod",
 
-  // The Secret
+  // Messages about the Secret
   noSecret: (where: string) => `there is no ${where}: ${HINT}`,
   incompleteSecret: (where: string, lacking: readonly string[]) => `${where} has no ${lacking.join(", no ")}: ${HINT}`,
   secret: (name: string, namespace: string) => `Secret ${name} in namespace ${namespace}`,
   certificateFor: (host: string) => `tls.crt for ${host} with its tls.key`,
   longToken: (key: string) => `${key} of at least 16 characters`,
 
-  // Steps, as log lines name them after a failure
+  // Steps in log lines about failures
   holdingLease: "holding the Lease",
   scheduledTick: "the scheduled tick",
   readingSecret: "reading certificate and tokens",

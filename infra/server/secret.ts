@@ -1,5 +1,5 @@
 /**
- * The server's Secret: its certificate and the tokens of its endpoints. `lifeboat install` or a person writes the
+ * Reads the server's Secret: its certificate and the tokens of its endpoints. `lifeboat install` or a person writes the
  * Secret.
  */
 import { kind, Meta, TextsOrNone } from "../../shared/kube/schemas/fields.ts";
@@ -15,9 +15,7 @@ export type Key = "tls.crt" | "tls.key" | "webhookToken" | "operatorToken";
 
 export interface ServerSecret {
   readonly resourceVersion: string;
-  /** Whether cert-manager writes the certificate. */
   readonly isCertManagers: boolean;
-  /** The texts of the Secret that are not empty. */
   readonly data: { readonly [K in Key]?: string };
 }
 
@@ -36,14 +34,17 @@ export const ServerSecret = kind(
 
 export interface Identity {
   readonly pair: Pair;
-  /** The tokens that the endpoints of the webhooks accept. The webhooks send the first token. */
+  /** The tokens that the webhooks' endpoints accept. The API server sends the first token. */
   readonly webhookToken: Tokens;
   readonly operatorToken: Tokens;
 }
 
 export type Tokens = readonly [string, ...string[]];
 
-/** Returns the usable parts of the Secret. A certificate for another name, or with another key, is not usable. */
+/**
+ * Returns the usable parts of the Secret. A certificate is usable if it contains the server's host name and matches the
+ * key.
+ */
 export function partsOf({ data }: ServerSecret): Partial<Identity> {
   const { "tls.crt": certPem = "", "tls.key": keyPem = "" } = data;
   const [webhookToken, operatorToken] = [tokensIn(data.webhookToken), tokensIn(data.operatorToken)];
@@ -54,17 +55,13 @@ export function partsOf({ data }: ServerSecret): Partial<Identity> {
   };
 }
 
-/**
- * Reads one token, or the tokens of a rotation, with commas between the tokens. A token that is too short is not
- * usable.
- */
+/** Reads one token, or several tokens that are separated by commas. Returns undefined if a token is too short. */
 export function tokensIn(text = ""): Tokens | undefined {
   const tokens = text.split(",").flatMap((token) => token.trim() || []);
   const [first, ...others] = tokens.every((token) => EndpointToken.safeParse(token).success) ? tokens : [];
   return first === undefined ? undefined : [first, ...others];
 }
 
-/** Lists the parts that a Secret lacks. */
 export function lackOf(parts: Partial<Identity>): readonly string[] {
   return [
     ...(parts.pair === undefined ? [MESSAGES.certificateFor(HOST)] : []),

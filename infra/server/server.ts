@@ -1,4 +1,4 @@
-/** Lifeboat in the cluster: the app of functions/app.ts for one cluster, with the relay in the same process. */
+/** Runs the app of functions/app.ts and the relay for one cluster in one process. */
 import { randomUUID } from "node:crypto";
 import type { ExecutionContext } from "hono";
 import { createApp } from "../../functions/app.ts";
@@ -27,12 +27,11 @@ export interface ServerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called if the server cannot listen. A new process may succeed. */
+  /** Called if the server cannot listen on its port. */
   readonly onFatal: (error: unknown) => void;
 }
 
 export interface Server {
-  /** The port of the probes. */
   readonly port: number;
   /** Resolves when every received review is answered. */
   stop(): Promise<void>;
@@ -40,11 +39,11 @@ export interface Server {
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
-/** Does not wait for the descheduling cycle, which reports its own failures. */
+/** Does not wait for a running descheduling cycle. */
 const leave = (): void => undefined;
 /**
- * How long the server still accepts reviews after its readiness has ended, in milliseconds. In this time every node
- * learns that the server is not ready.
+ * How long the server accepts reviews after it has become unready, in milliseconds. In this time, every node stops
+ * sending requests to this server.
  */
 const LEAVING_MS = 5_000;
 
@@ -62,9 +61,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     log: ({ level = "info", message = "", ...details }) => log(levelOf(level), String(message), details),
   };
   const state = newIsolateState();
-  // The relay runs in this process, so no other party may deliver events over a connection.
+  // The relay runs in this process, so the app accepts no events from other processes.
   const app = createApp(platform, state, { takesEvents: false });
-  // The tokens are random until the Secret has been read, so that no request is accepted before that.
+  // The first tokens are random, so that the server accepts no request before it has read the Secret.
   let tokens: Omit<Identity, "pair"> = { webhookToken: [randomUUID()], operatorToken: [randomUUID()] };
   let served = "";
   const env = (): Env => {
@@ -111,7 +110,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 
   const leadership = new Leadership({ identity, connect, clock, onFailure: failed(MESSAGES.holdingLease) });
-  /** Returns the metrics of the relay and of this process. The holder of the Lease adds the cluster's metrics. */
+  /** Returns the metrics of the relay and of this process. The leader also returns the cluster's metrics. */
   const metrics = async () => {
     const headers = { authorization: `Bearer ${tokens.operatorToken[0]}` };
     const request = new Request(`https://${HOST}/clusters/${cluster}/metrics`, { headers });
@@ -124,13 +123,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** Ticks at full minutes, as the Worker's cron trigger does. A minute that passes during a tick is skipped. */
+  /** Runs a tick at each full minute. If a tick lasts longer than a minute, the next full minute is skipped. */
   const keepTicking = async () => {
     while (!signal.aborted) {
       const now = clock.now().getTime();
       const due = (Math.floor(now / MINUTE_MS) + 1) * MINUTE_MS;
       await pause(clock, due - now, signal);
-      // Before the tokens have been read, a tick would find every webhook misconfigured.
+      // Without the tokens, a tick would report every webhook as misconfigured.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
       const stays = () => !signal.aborted && leadership.isLeader();
       await runTick(due, { env: env(), platform, state, stays, leave }).catch(failed(MESSAGES.scheduledTick));

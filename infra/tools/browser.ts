@@ -1,4 +1,4 @@
-/** Starts headless Chromium from an npm package, for the tests and the screenshots of the pages. */
+/** Starts headless Chromium for tests and screenshots of the pages. Chromium comes from an npm package. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -9,21 +9,19 @@ import { type Browser, chromium } from "playwright-core";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDER = `${ROOT}/.build/chromium`;
 
-/** Options that stop Chromium from checking for updates and contacting Google's servers. */
 const QUIET = [
   "--no-first-run",
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
   "--disable-quic",
-  // In a container, shared memory may be too small for a screenshot.
+  // In a container, /dev/shm may be too small for a screenshot.
   "--disable-dev-shm-usage",
 ];
 
-/** Unpacks Chromium, fonts, and libraries that the machine may lack, into the temporary folder. */
 const UNPACK = 'await (await import("@sparticuz/chromium")).default.executablePath()';
 
-/** The configuration of fonts. The package's own configuration names only the folders of AWS Lambda. */
+/** The configuration of fonts. The package's configuration contains only folders of AWS Lambda. */
 const FONTS = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -33,26 +31,24 @@ const FONTS = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** Opens the browser. The first call takes seconds, because it unpacks Chromium. */
+/** Opens the browser. The first call unpacks Chromium, which takes several seconds. */
 export async function openBrowser(): Promise<Browser> {
   if (!existsSync(FOLDER)) await unpack();
   return await chromium.launch({
     executablePath: `${FOLDER}/chromium`,
-    // Chromium needs `--no-sandbox` if it runs as root, for example in a container. Tests and screenshots open only
-    // trusted pages.
+    // Chromium needs `--no-sandbox` if it runs as root. Tests and screenshots open only trusted pages.
     args: ["--no-sandbox", "--disable-gpu", ...QUIET],
     env: { ...process.env, LD_LIBRARY_PATH: `${FOLDER}/al2023/lib`, FONTCONFIG_PATH: `${FOLDER}/fonts` },
   });
 }
 
-/** Unpacks into a separate folder and then renames the folder, because another process may unpack at the same time. */
+/** Unpacks into a separate folder and then renames it, because several processes may unpack at the same time. */
 async function unpack(): Promise<void> {
   await mkdir(`${ROOT}/.build`, { recursive: true });
   const aside = await mkdtemp(`${ROOT}/.build/unpacking-`);
-  // Runs in a separate process, because the package changes LD_LIBRARY_PATH, which would affect workerd.
+  // Runs in a separate process, because the package changes LD_LIBRARY_PATH.
   const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: "nodejs24.x" };
   await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", UNPACK], { cwd: ROOT, env });
   await writeFile(`${aside}/fonts/fonts.conf`, FONTS);
-  // If another process was faster, its folder is kept.
   await rename(aside, FOLDER).catch(() => rm(aside, { recursive: true }));
 }

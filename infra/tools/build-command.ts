@@ -1,7 +1,4 @@
-/**
- * Bundles the command with all of its dependencies into .build/lifeboat.mjs, for Node 20 and later. `npm pack` packs
- * this file.
- */
+/** Bundles the command and its dependencies into .build/lifeboat.mjs for Node 20 and later. */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
@@ -33,13 +30,13 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     format: "esm",
     target: `node${OLDEST_NODE}`,
     inject: ["infra/cli/older-node.ts"],
-    // undici 8, a dependency of client-node, does not run on Node 20. undici 7 has all that client-node uses.
+    // client-node depends on undici 8, which does not run on Node 20.
     alias: { undici: "undici-7" },
     banner: { js: BANNER + FOR_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
     minifySyntax: true,
     minifyWhitespace: true,
-    // Limits the length of lines, because a stack trace shows the whole line.
+    // A stack trace prints the whole line of an error.
     lineLimit: 200,
     legalComments: "none",
     logLevel: "error",
@@ -48,7 +45,6 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
   return Object.keys(metafile.inputs);
 }
 
-/** Returns the manifests by their path in `infra`. infra/cli/install/manifests.ts reads them from the bundle. */
 function manifests(): Readonly<Record<string, string>> {
   const paths = globSync("{kubernetes,relay/kubernetes,server/kubernetes}/**/*.yaml", {
     cwd: `${root}infra`,
@@ -57,7 +53,7 @@ function manifests(): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the commit of the source files, with `-dirty` if a file has changed since. Returns `unknown` outside of a Git
+ * Returns the commit of the source files. Appends `-dirty` if a file has changed. Returns `unknown` outside of a Git
  * repository.
  */
 function commit(): string {

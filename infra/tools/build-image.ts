@@ -1,11 +1,11 @@
-/** Bundles the server and the relay for the container image: each into one file in .build/image. */
+/** Bundles the server and the relay into one file each in .build/image, for the container image. */
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 export const IMAGE_FOLDER = `${root}.build/image`;
 
-/** Defines `require`, because some dependencies of client-node are CommonJS modules. */
+/** Defines `require` for dependencies of client-node that are CommonJS modules. */
 export const BANNER = `import { createRequire } from "node:module";
 const require = createRequire(import.meta.url);`;
 

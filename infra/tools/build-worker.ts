@@ -1,6 +1,4 @@
-/**
- * Bundles the Worker into .build/index/, which `wrangler deploy` uploads. Tests bundle other entries in the same way.
- */
+/** Bundles the Worker into .build/index/. `wrangler deploy` uploads this folder. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -12,8 +10,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const ENTRY = "functions/index.ts";
 
 /**
- * Bundles the Worker, and resolves to the path of its entry. Unlike wrangler, puts each module that is imported with
- * `import()` into a separate file. A Worker loads this file only when necessary.
+ * Bundles the Worker, and resolves to the path of its entry. Each module that is imported with `import()` becomes a
+ * separate file, which a Worker loads only when it is needed.
  */
 export async function buildWorker(entry: string = ENTRY): Promise<string> {
   const folder = join(root, ".build", basename(entry, ".ts"));
@@ -27,7 +25,6 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     bundle: true,
     splitting: true,
     format: "esm",
-    // These options are the same as wrangler's.
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     minify: true,
@@ -35,9 +32,9 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     logLevel: "error",
   });
   await mkdir(folder, { recursive: true });
-  // The entry is written last, because a process that runs at the same time must not load an entry without its modules.
+  // The entry is written last, because another process may load the bundle at the same time.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    // Every file except the entry and its source map has a hash in its name, so an existing file is up to date.
+    // All other names contain a hash of the content, so an existing file is up to date.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;
     const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);
@@ -48,7 +45,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   return join(folder, "index.js");
 }
 
-/** Lists all modules of the bundle. The entry comes first. */
+/** Lists all modules of the bundle. The entry is the first module. */
 export async function modulesOf(bundle: string): Promise<readonly string[]> {
   const files = (await readdir(dirname(bundle))).filter((file) => file.endsWith(".js"));
   return [...files.filter(isEntry), ...files.filter((file) => !isEntry(file))].map((file) =>
@@ -56,7 +53,7 @@ export async function modulesOf(bundle: string): Promise<readonly string[]> {
   );
 }
 
-/** Returns the modules that a Worker loads before its first request: the entry and its static imports. */
+/** Returns the modules that a Worker loads before its first request. */
 export async function modulesAtStart(
   bundle: string,
   found: ReadonlySet<string> = new Set(),

@@ -1,4 +1,4 @@
-/** `npm run cluster`: writes, lists and removes the entries of `CLUSTER_REGISTRY`. */
+/** `npm run cluster`: adds, lists and removes entries of `CLUSTER_REGISTRY`. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ function orRefuse<T>(parsed: Parsed<T>): T {
   throw new Refused(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join("\n"));
 }
 
-/** Names that may be part of a URL path and a key in Workers KV. */
+/** Names that are valid in a URL path and as a key in Workers KV. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 const FLAGS = { entry: TEXT, local: FLAG, env: TEXT, config: TEXT, "persist-to": TEXT, help: HELP };
 

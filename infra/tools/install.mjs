@@ -1,6 +1,6 @@
 /**
- * Installs the locked dependencies if any are missing. Every npm script runs this file first, on the machine's Node (20
- * or later). The npm script itself then runs on Node 24, which is a dependency.
+ * Installs the locked dependencies if one is missing. Every npm script runs this file first. This file runs on Node 20
+ * and later.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).packages : {};
 }
 
-/** npm writes node_modules/.package-lock.json last. The file omits optional packages of other platforms. */
+/** npm writes node_modules/.package-lock.json last, and omits optional packages of other platforms. */
 function isInstalled() {
   const installed = packagesOf(`${root}/node_modules/.package-lock.json`);
   return Object.entries(packagesOf(`${root}/package-lock.json`)).every(

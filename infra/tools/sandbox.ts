@@ -1,4 +1,4 @@
-/** `npm run sandbox`: runs a cluster with Lifeboat until Ctrl-C. */
+/** `npm run sandbox`: runs a simulated cluster with Lifeboat until Ctrl-C. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createVirtualMachine, type Sandbox, startSandbox } from "../sandbox/index.ts";
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   const kubeconfig = freeFile();
   await createSecretFile(kubeconfig, sandbox.kubeconfig);
   console.log(await usage(sandbox, lifeboat, kubeconfig));
-  // Fires ticks on the schedule in wrangler.toml, because a local Worker has no cron trigger.
+  // Runs the scheduled handler every minute, because a local Worker has no cron trigger.
   const schedule = setInterval(() => void lifeboat.worker.scheduled().catch(complain), MINUTE_MS);
   await interruption;
   clearInterval(schedule);
@@ -47,7 +47,6 @@ async function main(): Promise<void> {
   await rm(kubeconfig);
 }
 
-/** Returns the first file name that no other sandbox uses in this folder. */
 function freeFile(count = 1): string {
   const file = resolve(count === 1 ? "sandbox.kubeconfig" : `sandbox-${count}.kubeconfig`);
   return existsSync(file) ? freeFile(count + 1) : file;

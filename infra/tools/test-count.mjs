@@ -1,6 +1,6 @@
 /**
- * Prints `N passed, N failed` from a JSON report of vitest: `node infra/tools/test-count.mjs REPORT`. A missing report,
- * and a test file that failed before its tests, each count as one failure.
+ * Prints `N passed, N failed` from a JSON report of vitest: `node infra/tools/test-count.mjs REPORT`. A missing report
+ * counts as one failure. A test file that cannot be loaded also counts as one failure.
  */
 import { readFileSync } from "node:fs";
 

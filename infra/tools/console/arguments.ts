@@ -1,4 +1,4 @@
-/** Parses the command line of a tool. Ends the tool with a message if an argument is wrong. */
+/** Parses the arguments of a tool. Ends the tool with a message if an argument is wrong. */
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { UsageError } from "../../cli/failed.ts";
 
@@ -15,7 +15,7 @@ export function readArguments<T extends ParseArgsOptionsConfig>(args: readonly s
   }
 }
 
-/** Parses flags. Positional arguments are an error. */
+/** Parses flags. Throws an error for positional arguments. */
 export function readFlags<T extends ParseArgsOptionsConfig>(args: readonly string[], options: T) {
   const { values, positionals } = readArguments(args, options);
   if (positionals[0] !== undefined) throw new UsageError(`unexpected argument ${positionals[0]}`);
@@ -32,7 +32,7 @@ export function notEmpty(flag: string, text: string, expected: string): string {
   return text;
 }
 
-/** Returns the name if it is known. Otherwise throws an error whose message starts with `what`. */
+/** Returns the name. Throws an error that starts with `what` if the name is unknown. */
 export function nameOf<T extends string>(known: readonly T[], name: string, what: string): T {
   const found = known.find((one) => one === name);
   if (found === undefined) throw new UsageError(`${what} ${name}; there are ${known.join(", ")}`);
@@ -43,10 +43,7 @@ function isExpected(error: unknown): error is Error {
   return error instanceof Error && ("syscall" in error || error.name === "Failed");
 }
 
-/**
- * Runs a tool, and ends the process with its exit code: 2 for a wrong command line, 1 for a failure. After a failure
- * the process ends at once, even if parts of the tool still run. Only a bug prints its stack trace.
- */
+/** Runs a tool and ends the process. The exit code is 2 for wrong arguments, and 1 for a failure. */
 export async function runTool(usage: string, main: () => Promise<number | void>): Promise<void> {
   try {
     process.exitCode = (await main()) ?? 0;

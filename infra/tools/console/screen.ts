@@ -1,15 +1,15 @@
-/** The output of a tool. On a terminal, the last lines are redrawn. In a log, lines are only added. */
+/** Prints the output of a tool. On a terminal, the last lines are replaced. In a log, lines are only added. */
 
 export interface Screen {
-  /** Whether the output is a terminal, whose lines can be redrawn. */
+  /** Whether the output is a terminal. */
   readonly live: boolean;
   readonly width: number;
   readonly colour: boolean;
-  /** Prints lines that stay. */
+  /** Prints lines above the lines that `draw` replaces. */
   print: (...lines: readonly string[]) => void;
   /** Replaces the lines at the bottom of the terminal. */
   draw(lines: readonly string[]): void;
-  /** Makes the lines at the bottom permanent, so that the next lines appear below them. */
+  /** Stops replacing the drawn lines. The next lines appear below them. */
   keep(): void;
 }
 
@@ -29,7 +29,7 @@ export function createScreen(out: NodeJS.WriteStream): Screen {
       out.write(erase() + text(lines) + text(drawn));
     },
     draw(lines) {
-      // Lines that have scrolled off the screen cannot be redrawn.
+      // A terminal cannot replace lines that have scrolled off the screen.
       const fitting = lines.slice(0, Math.max(1, (out.rows || 24) - 1));
       out.write(erase() + text(fitting));
       drawn = fitting;

@@ -1,4 +1,4 @@
-/** Starts a clock. The tools print the elapsed seconds before each line. */
+/** Starts a clock for the elapsed seconds in the output of tools. */
 export function startTimeLine() {
   const begin = performance.now();
   const milliseconds = () => performance.now() - begin;

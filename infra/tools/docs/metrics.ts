@@ -5,7 +5,6 @@ import { SUFFIX } from "../../../shared/metrics/open-metrics.ts";
 import { WEBHOOK_ENDPOINTS } from "../../../shared/settings/webhooks.ts";
 import { FAMILIES } from "../../../shared/metrics/metrics.ts";
 
-/** The possible values of each label in the metrics. */
 export const LABEL_VALUES: Readonly<
   Record<(typeof FAMILIES)[keyof typeof FAMILIES]["labels"][number], string | readonly string[]>
 > = {
@@ -27,7 +26,7 @@ export const LABEL_VALUES: Readonly<
   node_name: "the node of a NodeEvacuation; empty for a RollingMaintenance",
 };
 
-/** The tables of METRICS.md, by the names in their markers. */
+/** The tables of METRICS.md, keyed by the name in the marker. */
 export const METRICS_TABLES: Readonly<Record<string, () => string>> = { families: familyTable, labels: labelTable };
 
 function familyTable(): string {

@@ -1,4 +1,4 @@
-/** Renders the table of features that depend on a version of Kubernetes or KubeVirt, for administrators. */
+/** Renders a table of the features that need a version of Kubernetes or KubeVirt. */
 import { VERSIONS, versionText } from "../../../shared/settings/versions.ts";
 import { renderTable } from "./policy/tables.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A plugin of oxlint, which checks that comments and test titles are plain English, and that comments of exported
- * functions start with a verb.
+ * A plugin of oxlint, which checks that comments and test titles are plain English. The comment of an exported function
+ * must start with a verb.
  */
 import { problemsOf, startsWithVerb } from "./plain-english.ts";
 
@@ -43,7 +43,6 @@ function textsOf(comments: readonly Comment[]): readonly { readonly node: Commen
   return texts;
 }
 
-/** Comments that are directives for tools. */
 const IS_DIRECTIVE = /^\s*(?:prettier-ignore|oxlint-|eslint-|@ts-|#)/;
 
 const comments = {
@@ -51,7 +50,7 @@ const comments = {
     Program() {
       for (const { node, text } of textsOf(context.sourceCode.getAllComments())) {
         if (IS_DIRECTIVE.test(text)) continue;
-        // Code in backquotes counts as one word.
+        // Code in backquotes is treated as one word.
         for (const { sentence, message } of problemsOf({ text: text.replaceAll(/`[^`]*`/gu, "Code") })) {
           context.report({ node, message: `"${sentence.slice(0, 60)}" ${message}` });
         }
@@ -74,7 +73,7 @@ const verbs = {
   }),
 };
 
-/** Returns `test` for `test.each(rows)`. */
+/** Returns the name of the called function. The name of `test.each(rows)` is `test`. */
 const nameOf = ({ name, object, callee }: Call["callee"]): string => {
   const inner = object ?? callee;
   return inner === undefined ? (name ?? "") : nameOf(inner);

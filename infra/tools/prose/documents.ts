@@ -11,7 +11,6 @@ interface File {
   message(reason: string, node: Node): void;
 }
 
-/** The maximum number of words in a sentence of a document. */
 const MOST_WORDS = 25;
 
 /** Checks each paragraph and each table cell. Ignores headings and code. */
@@ -24,7 +23,6 @@ export default function plainDocuments() {
   };
 }
 
-/** Returns the sentences of a paragraph, or the cells of a table, which CommonMark parses as a paragraph. */
 function proseOf(text: string): readonly Prose[] {
   return text.startsWith("|") ? text.split("|").map((cell) => ({ text: cell })) : [{ text, mostWords: MOST_WORDS }];
 }
@@ -33,7 +31,6 @@ function paragraphsOf(node: Node): readonly Node[] {
   return node.type === "paragraph" ? [node] : (node.children ?? []).flatMap(paragraphsOf);
 }
 
-/** Returns the text of a node, with inline code as one word. */
 function textOf(node: Node): string {
   if (node.type === "inlineCode") return "Code";
   return node.value ?? (node.children ?? []).map(textOf).join("");

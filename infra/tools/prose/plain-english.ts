@@ -1,4 +1,4 @@
-/** The rules of plain English that a program can check. CONTRIBUTING.md has the other rules. */
+/** Checks the rules of plain English that a program can check. CONTRIBUTING.md contains the other rules. */
 export interface Problem {
   readonly sentence: string;
   readonly message: string;
@@ -6,16 +6,16 @@ export interface Problem {
 
 export interface Prose {
   readonly text: string;
-  /** The maximum number of words in a sentence. Comments have no maximum. */
+  /** The maximum number of words in a sentence. Undefined for comments. */
   readonly mostWords?: number;
 }
 
-/** Sentences that may break a rule, each with the reason. At most twenty. */
+/** Correct sentences that would be reported, with the reason. The list has at most twenty entries. */
 const EXCEPTIONS: readonly { readonly sentence: string; readonly reason: string }[] = [];
 
 const NOUN_CLAUSE = /^(?:Of|What|Whose|Those|Where|That)\b/;
 
-/** Words that may not be used, each with a suggestion. */
+/** Words that are not allowed, with a suggestion. */
 const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
   [/\btold\b/i, "message, reported"],
   [/\bbegun\b/i, "started"],
@@ -36,14 +36,10 @@ const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 const WORDS_OF = new Intl.Segmenter("en", { granularity: "word" });
 
-/** Words that end in "s" like a verb, but are not verbs. */
 const NO_VERBS =
   /^(?:As|Its|Always|Perhaps|This|Thus|Unless|Seconds|Words|Reasons|Facts|Events|Pods|Nodes|Launchers)$/u;
 
-/**
- * Returns whether the text starts with a verb such as "Returns". If the next word is "of", "are" or "is", the first
- * word is a noun.
- */
+/** Returns whether the text starts with a verb such as "Returns". A word before "of", "are" or "is" is not a verb. */
 export function startsWithVerb(text: string): boolean {
   const [word = "", next = ""] = text.split(/[\s,.:;]+/u, 2);
   return /^[A-Z][a-z-]+s$/u.test(word) && !NO_VERBS.test(word) && !/^(?:of|are|is)$/u.test(next);

@@ -1,7 +1,4 @@
-/**
- * `npm run screenshots`: takes the screenshots for README into .build/screenshots. .github/pictures has the compressed
- * pictures.
- */
+/** `npm run screenshots`: takes the screenshots of the README into .build/screenshots. */
 import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { signGrant, withGrant } from "../../../functions/page/session.ts";
@@ -19,7 +16,7 @@ const browser = await openBrowser();
 try {
   await mkdir(FOLDER, { recursive: true });
   scene.beginDrain();
-  // After this time, seven of the twelve VMs have left, and one migration has failed.
+  // After 15 s, seven of the twelve VMs have migrated, and one migration has failed.
   await delay(15_000);
   const until = Math.floor(Date.now() / 1000) + 3600;
   const entry = { server: "", token: "", webhookToken: scene.webhookToken, headers: {} };

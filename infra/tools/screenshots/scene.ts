@@ -1,4 +1,4 @@
-/** Prepares the cluster for the screenshots: a drain that is blocked half-way. */
+/** Prepares the cluster for the screenshots. A drain has moved some VMs, and another VM cannot migrate. */
 import { setTimeout as delay } from "node:timers/promises";
 import { startSandbox, type VirtualMachine } from "../../sandbox/index.ts";
 import { configureKubeVirt, configureLifeboat } from "../../lab/stage/apply.ts";
@@ -36,12 +36,12 @@ const VMS: readonly Vm[] = [
   ["edge",    "firewall",     "External",              "moves"     ],
 ];
 
-/** The duration of migrations that must not end before the screenshots are taken, in seconds. */
+/** The duration of migrations that run until the screenshots are taken, in seconds. */
 const LONG_SECONDS = 900;
 const TICK_MS = 2000;
 
 export interface Scene extends Pick<Lifeboat, "worker" | "webhookToken"> {
-  /** Starts a drain that repeats its evictions, as kubectl does, until the scene ends. */
+  /** Starts a drain that repeats its evictions like kubectl. */
   beginDrain(): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The tables of POLICY.md, by the names in their markers (`<!-- table: NAME -->`). */
+/** The tables of POLICY.md, keyed by the name in the marker (`<!-- table: NAME -->`). */
 import * as guard from "./guard.ts";
 import * as tables from "./tables.ts";
 
@@ -14,7 +14,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
 
 const MARKED = /<!-- table: (\w+) -->\n+(?:\|.*\n)*\n*/g;
 
-/** Replaces each table in a document by the table that the code renders. Throws for a marker with an unknown name. */
+/** Inserts the rendered tables into a document. Throws an error for an unknown table name. */
 export function withTables(text: string, tables = TABLES): string {
   const rendered = text.replaceAll(MARKED, (_, name: string) => {
     const table = tables[name];

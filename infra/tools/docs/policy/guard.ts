@@ -1,4 +1,4 @@
-/** Renders the tables of POLICY.md about the guard and node pressure. */
+/** Renders the tables of POLICY.md about refused deletions and node pressure. */
 import { GUARD_CAUSES, GUARDED } from "../../../../shared/settings/guarded.ts";
 import type { DeletionAllowReason } from "../../../../shared/guard/decide.ts";
 import { code, renderTable } from "./tables.ts";

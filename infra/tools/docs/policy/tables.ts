@@ -1,4 +1,4 @@
-/** Renders the tables of POLICY.md, except those about the guard and node pressure. */
+/** Renders the other tables of POLICY.md. */
 import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
 import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failure-posture.ts";
 import { needsBudget } from "../../../../shared/budget/budget.ts";
@@ -20,7 +20,7 @@ import { DEFAULT_SETTINGS } from "../../../../shared/settings/settings.ts";
 
 type Table = readonly (readonly string[])[];
 
-/** Renders a Markdown table. The first row is the head. */
+/** Renders a Markdown table. The first row is the table's head. */
 export function renderTable([head = [], ...rows]: Table): string {
   const line = (row: readonly string[]) => `| ${head.map((_, at) => row[at] ?? "").join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
@@ -80,7 +80,7 @@ const LATER_WORDS = {
     "in progress while a migration is unfinished; otherwise the mark is removed, and the VM is shut down",
 } as const satisfies Record<LaterAnswer, string>;
 
-/** Renders what Lifeboat does for each eviction strategy. Merges the two rows of a strategy if the rows are equal. */
+/** Renders a table with Lifeboat's behavior for each eviction strategy. Equal rows of a strategy are merged. */
 export function strategyTable(): string {
   const rows = EVICTION_STRATEGIES.flatMap((strategy) => {
     const [movable = [], pinned = []] = MOBILITIES.map((mobility) => cellsOf(strategy, mobility));
