@@ -1,6 +1,6 @@
 /**
- * Marks a VMI for evacuation (`status.evacuationNodeName`), and removes the mark. Only KubeVirt may change a VMI's
- * status, so Lifeboat sends requests that make KubeVirt change it.
+ * Sets and removes a VMI's `status.evacuationNodeName` (the mark). Only KubeVirt may change a VMI's status, so Lifeboat
+ * sends requests that make KubeVirt change it.
  */
 import type { ActionOf } from "../kube/action.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
@@ -14,22 +14,22 @@ import type { ActResult } from "./perform.ts";
 
 const VMIS = "virtualmachineinstances";
 
-/** A UID that no pod has. An eviction with this precondition is reviewed by webhooks and then fails. */
+/** A UID that no pod has. Webhooks review an eviction with this precondition, and then the eviction fails. */
 const IMPOSSIBLE_UID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Requests an eviction that cannot succeed. KubeVirt's webhook reviews the request and marks the VMI. Only KubeVirt may
- * change a VMI's status.
+ * Requests an eviction that cannot succeed. KubeVirt's webhook reviews this request and sets the VMI's
+ * evacuationNodeName.
  */
 export async function mark({ vmi, launcher, forDescheduler }: ActionOf<"Mark">, cluster: Client): Promise<ActResult> {
   const { namespace, hasAnnotations } = vmi;
   const name = launcher ?? (await findLauncher(vmi, cluster));
   if (name === undefined) return "Conflict";
-  // KubeVirt's webhook cannot add an annotation to a VMI that has none.
+  // KubeVirt's webhook cannot add an annotation to a VMI without annotations.
   const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
   const asked = requestEviction({ namespace, name, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
-  // 429: KubeVirt's webhook refused the eviction. 409: no webhook refused. 500: the webhook does not answer, or two
-  // budgets select the pod.
+  // 429: KubeVirt's webhook refused the eviction. 409: no webhook refused it. 500: the webhook did not answer, or two
+  // PodDisruptionBudgets select the pod.
   return meaningOf<ActResult>(await asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
 }
 
@@ -39,7 +39,8 @@ async function findLauncher({ namespace, uid, nodeName }: VmiFacts, cluster: Cli
 }
 
 /**
- * Removes Lifeboat's label and KubeVirt's annotation, and then removes the mark through virt-api. Keeps a newer mark.
+ * Removes Lifeboat's label and KubeVirt's annotation, and then asks virt-api to remove the evacuationNodeName. Does not
+ * remove an evacuationNodeName that was set later.
  */
 export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
   const body = manifests.unlabel(vmi);
@@ -55,17 +56,19 @@ export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Prom
   return evacuationNodeName === undefined ? "Done" : await cancel(vmi, evacuationNodeName, cluster);
 }
 
-/** Calls virt-api directly, because `virtctl evacuate-cancel` fails in some versions (VERSIONS.evacuateCancel). */
+/**
+ * Calls virt-api without virtctl, because `virtctl evacuate-cancel` fails in some versions (VERSIONS.evacuateCancel).
+ */
 async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client): Promise<ActResult> {
   const answer = await cluster.update(vmi, "evacuate/cancel", { evacuationNodeName }, { expect: [400, 401, 500] });
   const { code, request } = answer;
-  // 400: the VMI's node has the drain taint, for which KubeVirt moves the VM without a mark.
+  // 400: the VMI's node has the drain taint. KubeVirt then moves the VM without an evacuationNodeName.
   if (code < 300 || code === 400) return "Done";
   const now = await cluster.get(VMIS, vmi);
   if (now === undefined) return "Done";
   if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
-  // KubeVirt does not remove a mark that names a deleted node.
+  // KubeVirt does not remove an evacuationNodeName if its node was deleted.
   if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
-  // The API server has accepted the token, so virt-api's 401 means a missing permission.
+  // A 401 of virt-api means that a permission is missing.
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }

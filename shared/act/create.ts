@@ -8,9 +8,8 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation, or joins the existing Evacuation of the same name, and returns it. Adds the requester to an
- * existing Evacuation without a requester. Conflict: the existing Evacuation has ended, and the next reconcile tries
- * the next name.
+ * Creates an Evacuation. If an Evacuation with this name exists, returns it, and adds the requester if it has none.
+ * Returns `Conflict` if the existing Evacuation has ended.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
@@ -25,18 +24,16 @@ export async function createEvacuation(
   return isJoined ? await withUser(found, evacuation, cluster) : "Conflict";
 }
 
-/** Writes the requester into an Evacuation that has no requester. */
 async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts> {
   if (hasNoRequester(evacuation)) return found;
   if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: another party changed or deleted the Evacuation. 422: another request was faster, or an older CRD is
-  // installed.
+  // 409, 404: the Evacuation was changed or deleted. 422: it already has a requester, or an older CRD is installed.
   return renamed.code < 300 ? renamed.facts() : found;
 }
 
-/** Adds a requester to an evacuation in progress. A failure does not stop the evacuation. */
+/** Adds a requester to an active Evacuation. An error does not stop the evacuation. */
 export async function withAnother(found: EvacuationFacts, name: string, cluster: Client): Promise<EvacuationFacts> {
   const [action] = addRequester(found, name);
   if (action === undefined) return found;
@@ -44,9 +41,7 @@ export async function withAnother(found: EvacuationFacts, name: string, cluster:
   return named.code < 300 ? named.facts() : found;
 }
 
-/**
- * Creates the Evacuation under a random name, because a tenant has used the usual name for an Evacuation of another VM.
- */
+/** Creates the Evacuation with a random name, because an Evacuation of another VM has the usual name. */
 async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
   const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));
   const answer = await cluster.create("evacuations", manifests.evacuation({ ...evacuation, name }));

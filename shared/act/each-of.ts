@@ -1,12 +1,15 @@
-/** Works on many items, a few at a time. */
+/** Works on the items of a list, several at the same time. */
 
 /**
- * The number of items at a time. Cloudflare allows a Worker six connections, and some must stay free for admission
- * reviews.
+ * The number of parallel items. Cloudflare allows six connections for a Worker, and admission reviews need some of
+ * them.
  */
 const AT_A_TIME = 4;
 
-/** Runs the work on every item, a few at a time, while `isTime` returns true. Counts the items that remain. */
+/**
+ * Works on every item, at most `AT_A_TIME` in parallel. Stops when `isTime` returns false, and counts the remaining
+ * items.
+ */
 export async function eachOf<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,
@@ -25,13 +28,10 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
-/** The part of the list by which the start moves each minute. The golden ratio spreads the starts evenly. */
+/** The fraction of the list by which the start moves every minute. The golden ratio distributes the starts evenly. */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
-/**
- * Rotates the list, so that each minute starts with another item. Slow items at the start of a tick come later in the
- * next tick.
- */
+/** Rotates the list, so that the first item is different every minute. */
 export function rotated<T>(items: readonly T[], now: Date): readonly T[] {
   const turns = Math.floor(now.getTime() / 60_000) * STEP;
   const first = Math.floor((turns % 1) * items.length);

@@ -1,4 +1,4 @@
-/** Carries out a person's commands for a VM: evacuate, retry, cancel. */
+/** Carries out commands for a VM: evacuate, retry and cancel. */
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import { activeEvacuation, newEvacuation, retryOf } from "../evacuation/identity.ts";
 import { isMarked } from "../evacuation/mark.ts";
@@ -20,12 +20,12 @@ export type Evacuating =
   | { readonly result: "NotRunning" }
   | { readonly result: "TryAgain" };
 
-/** Starts an evacuation of the VM, or joins an evacuation that a drain or another person started. */
+/** Starts an evacuation of the VM. If an evacuation is active, adds the requester to it. */
 export async function evacuateVm(key: NamespacedName, asking: Requester): Promise<Evacuating> {
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // The next reconcile cleans up the cancelled evacuation, and would also cancel a new evacuation.
+  // A cancelled evacuation is cleaned up in the next reconcile, and this would also cancel a new evacuation.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
@@ -33,8 +33,8 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
 }
 
 /**
- * Ends the back-off of the VM's evacuation. If the last evacuation was given up, starts a new evacuation.
- * `NothingFailed`: no evacuation backs off or was given up.
+ * Ends the back-off of the VM's evacuation. If the last evacuation was abandoned, starts a new evacuation. Returns
+ * `NothingFailed` if no evacuation backs off or was abandoned.
  */
 export async function retryVm(
   key: NamespacedName,
@@ -63,17 +63,20 @@ async function start(
 export type Cancelling =
   | { readonly result: "Withdrawn"; readonly evacuations: readonly EvacuationFacts[] }
   | { readonly result: "NotEvacuating" }
-  /** The VMI's node has the drain taint, which would start the evacuation again at once. */
+  /** The VMI's node has the drain taint, so KubeVirt would immediately start another evacuation. */
   | { readonly result: "DrainTaint"; readonly node: string };
 
-/** Withdraws every evacuation of the VMI. If the VMI is marked and has no Evacuation, creates an Evacuation first. */
+/**
+ * Cancels every evacuation of the VMI. If the VMI has an evacuationNodeName but no Evacuation, creates an Evacuation
+ * first.
+ */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
   const { vmi, evacuations } = await observeNamed(key, observer.cluster);
   const active = evacuations.filter(isActive);
   if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
   const node = await taintedNodeOf(vmi, observer);
   if (node !== undefined) return { result: "DrainTaint", node };
-  // The Evacuation names no requester, because nobody knows who requested the eviction.
+  // The requester of this evacuation is unknown.
   const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
   for (const evacuation of withdrawn) await withdrawEvacuation(evacuation, observer.cluster);
@@ -85,16 +88,13 @@ async function taintedNodeOf({ nodeName }: VmiFacts, { cluster, settings }: Obse
   return node !== undefined && carriesDrainTaint(node, settings) ? node.name : undefined;
 }
 
-/** Withdraws an Evacuation, which then ends at the next reconcile. Conflict: the Evacuation was deleted. */
+/** Cancels an Evacuation. Returns `Conflict` if the Evacuation was deleted. */
 export async function withdrawEvacuation(evacuation: EvacuationFacts, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { intent: "Withdrawn" } });
   return meaningOf(answer, { 404: "Conflict" } as const);
 }
 
-/**
- * Ends the back-off of an `Evacuation`. Conflict: the Evacuation was deleted, or no longer backs off (the CRD's
- * validation then gives 422).
- */
+/** Ends the back-off of an Evacuation. Returns `Conflict` if the Evacuation was deleted or does not back off. */
 export async function retry(evacuation: EvacuationFacts, now: Date, cluster: Client): Promise<"Done" | "Conflict"> {
   const answer = await cluster.patch("evacuations", evacuation, { spec: { retryAt: now.toISOString() } });
   return meaningOf(answer, { 404: "Conflict", 422: "Conflict" } as const);

@@ -1,4 +1,4 @@
-/** Builds new objects and patches of objects. Each patch tests the observed values on which it depends. */
+/** Builds new objects, and patches of existing objects. Each patch tests the values on which it depends. */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -10,7 +10,7 @@ import { wholeSeconds } from "../settings/time.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-/** Annotates a migration. The patch tests only the UID, because KubeVirt writes to migrations all the time. */
+/** Annotates a migration. The patch tests only the UID, because KubeVirt changes migrations frequently. */
 export function annotateMigration(action: ActionOf<"SkipBackoff" | "AnnotateMigration">) {
   const { uid } = action.migration;
   const annotations =
@@ -24,7 +24,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** Makes a migration. It has no `spec.priority` and no evacuation annotation: only virt-controller may set these. */
+/** Makes a migration. `spec.priority` is missing, because only virt-controller may set it. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -49,7 +49,10 @@ export function userOf({ requestedBy }: NewEvacuation["spec"]): string {
   return requestedBy.slice(0, EVACUATION_BOUNDS["spec.requestedBy"]);
 }
 
-/** Makes a budget. The VMI owns it, but is not its controller: KubeVirt deletes budgets that a VMI controls (VERSIONS.noBudgets). */
+/**
+ * Makes a PodDisruptionBudget. The VMI is its owner but not its controller, because KubeVirt deletes budgets that a VMI
+ * controls (VERSIONS.noBudgets).
+ */
 export function budget(vmi: VmiFacts) {
   return {
     apiVersion: "policy/v1",
@@ -74,12 +77,12 @@ const API_VERSION = {
   NodeEvacuation: "lifeboat.dev/v1alpha1",
   RollingMaintenance: "lifeboat.dev/v1alpha1",
 } as const;
-/** The namespace of Events about a cluster-scoped object, as the API server requires. */
+/** Events about a cluster-scoped object must have this namespace. */
 const NAMESPACE_OF_NONE = "default";
-/** The longest object name, minus the dot and the hash that make an Event's name unique. */
+/** The maximum length of the object's name in the name of an Event. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-/** Makes an Event. Its name depends on message and occasion, so that the same Event exists only once. */
+/** Makes an Event. Its name contains a hash, so the same Event is created only once. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const [time, { kind, namespace, name, uid }] = [wholeSeconds(now), about];
   return {
@@ -112,12 +115,12 @@ export function pointer(...segments: readonly string[]): string {
   return segments.map((s) => `/${s.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
-/** Makes a test for a patch. With `null`, the API server's patch library tests that the key is missing. */
+/** Makes a test operation for a patch. The value `null` tests that the key is missing. */
 export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** Adds entries to a map. If the map is missing, the patch tests the resourceVersion: another party may add the map. */
+/** Adds entries to a map. Without the map, the patch tests the resourceVersion. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
@@ -132,7 +135,7 @@ export function addTo(
 
 const MANAGED_BY = pointer("metadata", "labels", names.MANAGED_BY_LABEL);
 
-/** Repairs a budget in one request: the VM must not be without a budget in between. */
+/** Repairs a PodDisruptionBudget in one request, so that the VM is always protected. */
 export function repair({ budget: { uid }, vmi }: ActionOf<"RepairBudget">): readonly Operation[] {
   const { metadata, spec } = budget(vmi);
   return [
@@ -146,7 +149,6 @@ export function repair({ budget: { uid }, vmi }: ActionOf<"RepairBudget">): read
 const LABEL = pointer("metadata", "labels", names.EVACUATION_LABEL);
 const SOURCE = pointer("metadata", "annotations", names.EVICTION_SOURCE_ANNOTATION);
 
-/** Tests that the VMI is the observed one and is on the same node. */
 function unmoved({ uid, nodeName }: VmiFacts): Operation[] {
   return [test("/metadata/uid", uid), test("/status/nodeName", nodeName)];
 }
@@ -156,10 +158,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/**
- * Removes Lifeboat's label and KubeVirt's annotation of an evicted VM. A leftover annotation would delay the VM's
- * migration in the next drain.
- */
+/** Removes Lifeboat's label and KubeVirt's annotation, which would delay the VM's next migration. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];
@@ -188,7 +187,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Makes a patch that tests only the changed annotations: KubeVirt writes other annotations all the time. */
+/** Makes a patch that tests only the changed annotations. KubeVirt changes other annotations frequently. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];
@@ -200,7 +199,6 @@ export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonl
   ];
 }
 
-/** Optional fields of a status. A merge patch removes a field by the value null. */
 const OPTIONAL_FIELDS = [
   "migration",
   "lastFailedMigration",
@@ -229,7 +227,7 @@ export function nodeStatus({ resourceVersion }: NodeEvacuationFacts, status: Nod
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }
 
-/** Makes a NodeEvacuation that its RollingMaintenance owns, so that both are deleted together. */
+/** Makes a NodeEvacuation. It is deleted together with its owner, the RollingMaintenance. */
 export function nodeEvacuation({ rm, node, name, notAfter }: ActionOf<"CreateNodeEvacuation">) {
   const { returnVMs, ...how } = rm.spec.template;
   const apiVersion = "lifeboat.dev/v1alpha1";

@@ -1,7 +1,4 @@
-/**
- * Performs the actions of a NodeEvacuation: cordon, evictions of pods, restarts and stops of VMs, and the cleanup
- * afterwards.
- */
+/** Performs the actions of a NodeEvacuation: cordons the node, evicts pods, restarts and stops VMs, and cleans up. */
 import * as z from "zod/mini";
 import { type Action, type ActionOf, type NodeAction, NODE_VERBS } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Said } from "../kube/client.ts";
@@ -77,7 +74,7 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
   }
 }
 
-/** Cordons a schedulable node, or takes over the cordon of an ended NodeEvacuation. */
+/** Cordons a node. If an ended NodeEvacuation cordoned the node, changes only the annotation. */
 async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const { unschedulable } = found?.spec ?? {};
@@ -92,10 +89,7 @@ async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): 
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 
-/**
- * Removes Lifeboat's cordon. If the cordon should stay, or another party removed it, removes only the annotation that
- * names the NodeEvacuation.
- */
+/** Removes Lifeboat's cordon. If `stays` is true, or another party uncordoned the node, removes only the annotation. */
 async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   if (found?.metadata.annotations?.[CORDONED_BY_ANNOTATION] !== by) return "Done";
@@ -112,8 +106,8 @@ const Tainted = z.object({
 });
 
 /**
- * Sets or removes the taint that steers pods to other nodes. The patch tests that no taint has changed, so that another
- * party's change is kept.
+ * Adds or removes the taint that makes the scheduler prefer other nodes. The patch tests that the node's taints have
+ * not changed.
  */
 async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Tainted });
@@ -129,22 +123,22 @@ async function steer({ node, isPending }: ActionOf<"Steer">, cluster: Client): P
 }
 
 /**
- * Evicts a pod. `Done`: the API server accepted the eviction. `Refused`: a webhook, a policy or a budget refused, or
- * two budgets select the pod.
+ * Evicts a pod. Returns `Refused` if a webhook, a policy or a PodDisruptionBudget refuses the eviction, or if two
+ * budgets select the pod.
  */
 async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise<Result> {
   const answer = await requestEviction(pod, {}, cluster);
-  // A 403 for a missing permission contains this text. A 403 of an admission controller does not.
+  // Only a 403 for a missing permission contains this text.
   const isAdmissions = answer.code === 403 && !answer.message.includes(" cannot create resource ");
   const meanings = { 404: "Done", 409: "Conflict", 422: "Conflict", 429: "Refused", 500: "Refused" } as const;
   return meaningOf<Result>(answer, isAdmissions ? { ...meanings, 403: "Refused" } : meanings);
 }
 
-/** The meanings of KubeVirt's codes. `Refused`: the VM is in another state than expected, or is already changing. */
+/** KubeVirt's answers to a restart or a stop. `Refused`: the VM has changed, or is changing. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
 /**
- * Restarts or stops a VM. Reads all facts again just before the request, because KubeVirt's request has no
+ * Restarts or stops a VM. Reads all facts a second time before the request, because KubeVirt's request has no
  * precondition.
  */
 async function shutDown({ e, vmi }: ActionOf<"ShutDown">, cluster: Client): Promise<Result> {
@@ -170,10 +164,7 @@ async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client):
   }
 }
 
-/**
- * The meanings of KubeVirt's codes for a start. 500 is not listed, because virt-api answers every failed patch with
- * 500, for example after a webhook's timeout.
- */
+/** KubeVirt's answers to a start. 500 is missing, because virt-api answers 500 for every failed patch. */
 const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
 
 async function change(
@@ -187,13 +178,10 @@ async function change(
   return meaningOf<Result>(answer, meanings);
 }
 
-/** The node label for the hostname. On some clouds, its value differs from the node's name. */
+/** The label with the node's hostname. Some clouds use a hostname that differs from the node's name. */
 const HOSTNAME = "kubernetes.io/hostname";
 
-/**
- * Moves a VM back to the node that it left. The node selector applies only to the migration's target pod, not to later
- * pods of the VM.
- */
+/** Migrates a VM back to its former node. The node selector applies only to this migration. */
 async function returnVm({ vmi, node, nodeEvacuation }: ActionOf<"ReturnVm">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const name = derivedName(NAME_PREFIX, vmi.name, `${hash8(`${nodeEvacuation.uid}/${vmi.uid}`)}-back`);

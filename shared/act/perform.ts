@@ -1,7 +1,4 @@
-/**
- * Performs the actions of an answer or a reconcile in order: sends each action's requests, and interprets the
- * responses.
- */
+/** Performs actions in order: sends requests to the API server, and interprets the answers. */
 import * as z from "zod/mini";
 import { type Action, type ActionOf, isOptional } from "../kube/action.ts";
 import { type Client, meaningOf, named, type Observed, type Said } from "../kube/client.ts";
@@ -16,24 +13,24 @@ import * as manifests from "./manifests.ts";
 import { requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * `Done`: this process or another process performed the action. `Conflict`: reconcile again. `Refused`: an admission
- * webhook refuses, and would refuse again. Any other failure throws.
+ * `Done`: the action was performed, perhaps by another process. `Conflict`: the objects have changed, so reconcile
+ * again. `Refused`: a webhook refuses, and would refuse again. Other errors are thrown.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
 export interface Performing {
   readonly cluster: Client;
   readonly now: () => Date;
-  /** Called with each failure, including failures that do not stop the remaining actions. */
+  /** Receives every error. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
-  /** Returns a client with a shorter time limit, for optional actions. Undefined: optional actions use `cluster`. */
+  /** Returns a client with a shorter time limit, for optional actions. The default is `cluster`. */
   readonly besides?: () => Client;
 }
 
 export interface Performed {
   /**
-   * `Refused`: the failure is permanent, for example a quota, a policy or a missing permission. `Failed`: the failure
-   * is temporary.
+   * `Refused`: the error is permanent, for example a quota, a policy or a missing permission. `Failed`: the error is
+   * temporary.
    */
   readonly outcome: ActResult | "Failed";
   readonly failure?: ClusterError | undefined;
@@ -42,9 +39,9 @@ export interface Performed {
 }
 
 /**
- * Performs actions in order, up to the first failure of an action that is not optional. Creates the Evacuation and
- * budgets before the mark. Otherwise a reconcile could find the mark first and create an Evacuation without the
- * request's cause and deadline.
+ * Performs actions in order. Stops at the first error of an action that is not optional. Creates the Evacuation before
+ * it sets the evacuationNodeName. Otherwise, a reconcile could create an Evacuation without the request's cause and
+ * deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -59,15 +56,15 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // If the Evacuation was not created, Lifeboat sets no label, because nothing would remove the label later. Lifeboat
-  // only sets or removes the mark (evacuationNodeName).
+  // Without an Evacuation, nothing would later remove the label. Only the actions on the evacuationNodeName are still
+  // performed.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
   return { ...created, ...(isLeft && rest), done };
 }
 
-/** `words`: the API server's reason for refusing a migration. */
+/** `words` contains the API server's reason for the refusal of a migration. */
 type Ended = Omit<Performed, "done"> & { readonly words?: string };
 
 async function performInOrder(actions: readonly Action[], deps: Performing, done: Action["verb"][]): Promise<Ended> {
@@ -89,8 +86,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // The performed actions wrote the refusal into the status. `Conflict` causes a reconcile, which reacts to this
-  // status.
+  // The actions have written the refusal into the status, so `Conflict` starts a reconcile.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
@@ -119,9 +115,9 @@ const VMIS = "virtualmachineinstances";
 const MIGRATIONS = "virtualmachineinstancemigrations";
 const BUDGETS = "poddisruptionbudgets";
 
-/** 404: the object was deleted. 409: the observed version is outdated. 422: a test of the patch failed. */
+/** 404: the object was deleted. 409: the object has changed. 422: a test of the patch failed. */
 const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
-/** 409: the object exists. Because its name is deterministic, the same action has created it. */
+/** 409: an earlier attempt created the object. */
 const CREATED = { 404: "Conflict", 409: "Done" } as const;
 const REMOVED = { 404: "Done", 409: "Conflict" } as const;
 
@@ -161,7 +157,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "AnnotateMigration":
       return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
-      // The migration is deleted only if it has not started since Lifeboat saw it waiting.
+      // A migration that has started since is not deleted.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);
@@ -176,7 +172,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "WriteConditions":
       return await patched("lifeboatconfigurations", named(CONFIGURATION), manifests.conditions(action), "status");
     case "Event":
-      // If the Event exists, an earlier attempt has sent it.
+      // An existing Event was created by an earlier attempt.
       return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
 }
@@ -188,13 +184,10 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
   return await resultOf(cluster.create(BUDGETS, budget), CREATED);
 }
 
-/**
- * The answer of KubeVirt's admission webhook for a VMI that already migrates. Another migration came first, so Lifeboat
- * does not count this answer as a refusal.
- */
+/** The message of KubeVirt's webhook if the VMI already has a migration. This is not treated as a refusal. */
 const IN_FLIGHT = "in-flight migration detected";
 
-/** The API server's message for a missing permission. The 403 of a policy or a webhook has another message. */
+/** The API server's message for a missing permission. */
 const UNAUTHORIZED = "cannot create resource";
 
 async function createMigration(
@@ -211,7 +204,6 @@ async function createMigration(
 
 const MOST_WORDS = 400;
 
-/** Adds the reason of a refusal to the status and the Event. */
 function saying(words: string | undefined) {
   const added = words === undefined ? "" : `: ${words.slice(0, MOST_WORDS)}`;
   return (action: Action): Action => {

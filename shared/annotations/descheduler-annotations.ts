@@ -1,6 +1,6 @@
 /**
- * Annotates launcher pods for the descheduler, so that it requests an eviction once and then waits for the move.
- * Upstream: KubeVirt's VMI controller.
+ * Sets the descheduler's annotations on launcher pods. The descheduler then requests an eviction once, and waits until
+ * the VM has migrated. Upstream: KubeVirt's VMI controller.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { activeEvacuation, ofVmi } from "../evacuation/identity.ts";
@@ -11,7 +11,7 @@ import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "
 import type { Moment } from "../settings/time.ts";
 import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 
-/** `Guest`: the guest runs in the pod. `Other`: the guest may move to the pod, or has just left it. */
+/** `Guest`: the guest runs in this pod. `Other`: the guest may migrate to this pod, or has left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
 export type PodRole = (typeof POD_ROLES)[number];
 export type MarkState = "Marked" | "Stale" | "Unmarked";
@@ -33,20 +33,20 @@ export const EVICTION_IN_PROGRESS = {
 
 export interface AnnotationWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Launcher pods of these VMIs, in any phase. They are read only if a pod may need an annotation. */
+  /** Launcher pods of `vmis`, in any phase. The list is empty if no pod needs an annotation. */
   readonly launchers: readonly LauncherFacts[];
   readonly evacuations: readonly EvacuationFacts[];
 }
 
 /**
- * The maximum number of patches in a plan. When the gate is switched on, every launcher pod of the cluster needs a
- * patch, and evacuations must not wait for all these patches.
+ * The maximum number of patches in a plan. After the feature is switched on, every launcher pod needs a patch, and
+ * evacuations must not wait for all patches.
  */
 export const MOST_PATCHES = 1000;
 
 export function planAnnotations(w: AnnotationWorld): Plan {
   if (!w.settings.featureGates.includes("DeschedulerSupport")) return { chains: [] };
-  // Leaves out VMIs that are being deleted, because their pods are deleted, too.
+  // The pods of a deleted VMI are also deleted.
   const pairs = withLaunchers(w.vmis, w.launchers).filter(({ vmi }) => !vmi.deleting);
   const actions = pairs.flatMap(({ vmi, pod }) => decide(pod, vmi, w));
   const urgentFirst = [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
@@ -68,8 +68,8 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
 }
 
 /**
- * Returns the annotations that the pod should have. `since`: when KubeVirt could first add the annotation. Undefined:
- * Lifeboat adds the annotation at once.
+ * Returns the annotations that the pod should have. `since` is the time when KubeVirt could add the annotation. If it
+ * is undefined, Lifeboat adds the annotation immediately.
  */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
@@ -81,8 +81,8 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
 }
 
 /**
- * Returns whether KubeVirt still has time (`adoptSeconds`) to annotate the pod. After that time a reconcile adds the
- * annotation. A `since` far in the future is ignored.
+ * Returns true for the first `adoptSeconds` in which KubeVirt can add the annotation. Ignores a `since` far in the
+ * future.
  */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
   if (since === undefined) return false;
@@ -106,8 +106,8 @@ function markStateOf(vmi: VmiFacts): MarkState {
 }
 
 /**
- * Pairs pods and VMIs by UID and namespace: a tenant can label a pod as another tenant's, but only in their own
- * namespace.
+ * Pairs VMIs with their launcher pods. Checks the namespace, because a tenant can label a pod with the UID of another
+ * tenant's VMI.
  */
 function withLaunchers(vmis: readonly VmiFacts[], launchers: readonly LauncherFacts[]) {
   const byVmi = Map.groupBy(launchers, ({ namespace, vmiUID }) => keyOf({ namespace, name: vmiUID }));

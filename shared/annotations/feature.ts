@@ -1,4 +1,4 @@
-/** The feature that annotates launcher pods for a descheduler. */
+/** Defines the feature that annotates launcher pods for a descheduler. */
 import { type Feature, grant } from "../settings/feature.ts";
 import { planAnnotations } from "./descheduler-annotations.ts";
 

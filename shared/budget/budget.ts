@@ -1,5 +1,5 @@
 /**
- * Disruption budgets: which VMIs need a PodDisruptionBudget. Upstream: KubeVirt's disruption budget controller before
+ * Decides which VMIs need a PodDisruptionBudget. Upstream: KubeVirt's disruption budget controller before
  * VERSIONS.noBudgets.
  */
 import type { Action, Plan } from "../kube/action.ts";
@@ -22,19 +22,19 @@ export const BUDGET = {
 } as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
 
 /**
- * The number of pods that must stay ready: a migrating VM has two ready pods, and neither may be evicted. A percentage
- * would need a `scale` subresource, which VMIs lack.
+ * A migrating VM has two ready pods, and neither may be evicted. A percentage would need a `scale` subresource, which
+ * VMIs lack.
  */
 export const MIN_AVAILABLE = 2;
 
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Migrations of the VMIs under evacuation, if they were read. A full scan does not read them. */
+  /** Migrations of the VMIs that are being evacuated. Missing in a full scan. */
   readonly migrations: readonly MigrationFacts[];
-  /** Budgets of these VMIs. If `complete` is true, all budgets that Lifeboat created. */
+  /** PodDisruptionBudgets of `vmis`. If `complete` is true, contains all budgets that Lifeboat created. */
   readonly budgets: readonly BudgetFacts[];
-  /** Whether `vmis` has every VMI of the cluster. If false, Lifeboat keeps a budget whose VMI is not in `vmis`. */
+  /** Whether `vmis` contains every VMI of the cluster. If false, Lifeboat keeps the budgets of other VMIs. */
   readonly complete: boolean;
 }
 
@@ -53,14 +53,13 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
-/** Returns whether Lifeboat may create a budget. Returns false while a reconciled Evacuation of the VM is active. */
+/** Returns whether Lifeboat may create a budget. Returns false during an evacuation that was already reconciled. */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
 
 /**
- * Returns whether the VM needs a budget. A VM with an unknown strategy is protected, because its owner asked for some
- * protection.
+ * Returns whether the VM needs a budget. An unknown eviction strategy is treated like a strategy that needs a budget.
  */
 export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Settings): boolean {
   if (vmi.deleting || isFinal(vmi)) return false;
@@ -69,29 +68,19 @@ export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Setti
   return needs === "always" || (needs === "whileMigratable" && (vmi.liveMigratable.migratable || isMigrating));
 }
 
-/**
- * Creates the budget before the VM is marked or migrated, or before its eviction is refused. The budget refuses
- * evictions even if Lifeboat is unavailable.
- */
+/** Creates the budget before an evacuation starts. The budget refuses evictions even if Lifeboat is unavailable. */
 export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vmi.isMigrating) {
   return areBudgetsWanted(settings) && needsBudget(vmi, isMigrating, settings)
     ? [{ verb: "CreateBudget", vmi } as const]
     : [];
 }
 
-/**
- * Returns the VM's budget. Without the permission to read it, returns undefined, because a missing permission must not
- * stop an evacuation.
- */
+/** Returns the VM's budget. Returns undefined without the permission to read budgets. */
 export function ownBudget(vmi: VmiFacts, facts: Facts): BudgetFacts | undefined {
   const key = { namespace: vmi.namespace, name: budgetName(vmi) };
   return unlessForbidden(() => facts.get("poddisruptionbudgets", key), undefined);
 }
 
-/**
- * Creates the budget, or repairs a wrong budget. A budget of the wrong size would allow an eviction while two pods are
- * ready.
- */
 export function ensureRightBudget(vmi: VmiFacts, { facts, settings }: Deciding): readonly Action[] {
   if (!areBudgetsWanted(settings)) return [];
   const found = ownBudget(vmi, facts);
@@ -110,15 +99,14 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Lifeboat does not delete a budget that a VMI owns, because the VMI may be newer than these reads. Garbage
-  // collection deletes the budget of a VMI that is gone.
+  // Lifeboat does not delete a budget whose owner is a VMI. The garbage collector deletes it together with the VMI.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);
   return { chains: [...perVmi, ...deletions].filter((chain) => chain.length > 0) };
 }
 
-/** Returns whether the budget is for a VMI. Lifeboat's own Deployment may have a budget, too. */
+/** Returns false for the budget of Lifeboat's own Deployment. */
 function isOfVmi({ owners, selector }: BudgetFacts): boolean {
   return owners.some(isVmi) || Object.hasOwn(selector?.matchLabels ?? {}, CREATED_BY_LABEL);
 }
@@ -132,16 +120,12 @@ function budgetActions(vmi: VmiFacts, found: BudgetFacts | undefined, isNeeded: 
   return isNeeded ? repaired(found, vmi) : [{ verb: "DeleteBudget", budget: found }];
 }
 
-/**
- * Repairs a budget that was changed by hand or created by an earlier version. Deleting it would leave the VM without a
- * budget.
- */
 function repaired(budget: BudgetFacts, vmi: VmiFacts): readonly Action[] {
   const isRight = budget.minAvailable === MIN_AVAILABLE && budget.owners.some((o) => isVmi(o) && o.uid === vmi.uid);
   return isRight ? [] : [{ verb: "RepairBudget", budget, vmi }];
 }
 
-/** Returns the keys of VMIs that move. A VM whose Evacuation is Blocked has no migration, so it does not move. */
+/** Returns the keys of VMIs that are migrating. A VM with a Blocked Evacuation has no migration. */
 function movingVmis({ evacuations, migrations }: BudgetWorld): ReadonlySet<string> {
   const evacuating = evacuations.filter((e) => isActive(e) && e.status.phase !== "Blocked");
   return new Set([

@@ -1,4 +1,4 @@
-/** All messages about disruption budgets that refuse an eviction. */
+/** All messages about PodDisruptionBudgets that refuse an eviction. */
 import type { BudgetFacts } from "../kube/facts.ts";
 
 export const BUDGET_MESSAGES = {

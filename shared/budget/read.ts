@@ -1,12 +1,9 @@
-/** Reads the budget of a VMI. */
+/** Reads the PodDisruptionBudget of a VMI. */
 import type { Client } from "../kube/client.ts";
 import type { BudgetFacts, VmiFacts } from "../kube/facts.ts";
 import { budgetName } from "./budget.ts";
 
-/**
- * Reads the VMI's budget. Without the permission, returns none, because a missing permission must not stop an
- * evacuation.
- */
+/** Reads the VMI's budget. Returns an empty list without the permission to read budgets. */
 export async function readBudget(vmi: VmiFacts, cluster: Client): Promise<readonly BudgetFacts[]> {
   const key = { namespace: vmi.namespace, name: budgetName(vmi) };
   const budget = await cluster.get("poddisruptionbudgets", key, { expect: [403] });

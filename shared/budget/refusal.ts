@@ -1,5 +1,5 @@
 /**
- * Finds other parties' budgets that refuse an eviction, a restart or a stop of a guest. Upstream:
+ * Finds PodDisruptionBudgets that refuse the eviction of a pod. Ignores Lifeboat's budgets. Upstream:
  * pkg/registry/core/pod/storage/eviction.go.
  */
 import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
@@ -7,32 +7,28 @@ import { isFinal, matches } from "../kube/objects.ts";
 import { isVmi } from "./budget.ts";
 import { BUDGET_MESSAGES as MESSAGES } from "./messages.ts";
 
-/**
- * Returns whether the budget is Lifeboat's own. Lifeboat deletes its own budget before it allows a VM to stop, so this
- * budget refuses nothing.
- */
+/** Returns true for Lifeboat's own budget. Lifeboat deletes this budget before a VM stops. */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
 }
 
-/** Returns the budgets that an eviction of the pod must respect. */
 function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly BudgetFacts[] {
   if (isFinal(pod) || pod.phase === "Pending" || pod.deleting) return [];
   return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
 }
 
-/** Returns the budget that an eviction of the pod counts against. */
+/** Returns the budget whose allowed disruptions an eviction of the pod would reduce. */
 export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
   return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
 }
 
 export interface Refusal {
-  /** `BudgetOfController`: the controller that made the budget may allow the eviction later. */
+  /** `BudgetOfController`: the controller that created the budget may allow the eviction later. */
   readonly reason: "BudgetExhausted" | "BudgetOfController" | "SeveralBudgets";
   readonly message: string;
 }
 
-/** Returns the budget that refuses an eviction of the pod. Returns undefined if no budget refuses. */
+/** Returns why a budget refuses an eviction of the pod. Returns undefined if no budget refuses. */
 export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]): Refusal | undefined {
   const [budget, ...others] = budgetsFor(pod, budgets);
   if (budget === undefined) return undefined;
@@ -50,7 +46,7 @@ export function refusedByBudget(pod: PodFacts, budgets: readonly BudgetFacts[]):
     : { reason: "BudgetOfController", message: MESSAGES.ofController(budget, controller, why) };
 }
 
-/** Kinds of owners whose controllers create no budgets. People create the budgets for such pods. */
+/** Kinds of owners whose controllers create no budgets. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   "ReplicaSet",
   "ReplicationController",
@@ -65,15 +61,15 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
 }
 
 /**
- * Returns the object whose controller made the budget, for example a storage engine's. Either the object owns the
- * budget, or it owns the pod and has the same name as the budget.
+ * Returns the object whose controller created the budget. The object owns the budget, or owns the pod and has the
+ * budget's name.
  */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
   return owner && `${owner.kind} ${owner.name}`;
 }
 
-/** Returns whether an eviction of the pod does not count against the budget, because the pod is unhealthy. */
+/** Returns whether the budget allows the eviction of the pod because the pod is unhealthy. */
 function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, status }: BudgetFacts): boolean {
   const isMet = status.desiredHealthy > 0 && status.currentHealthy >= status.desiredHealthy;
   return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
@@ -82,13 +78,13 @@ function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, 
 /** A launcher pod whose VM Lifeboat wants to restart or stop. */
 export interface Ending {
   readonly pod: PodFacts;
-  /** Whether the VM runs again afterwards. A VM that stays off uses up one allowed disruption of its pod's budget. */
+  /** Whether the VM runs again afterwards. If false, the pod uses up one allowed disruption of its budget. */
   readonly isBack: boolean;
 }
 
 /**
- * Returns the refusals of budgets that keep VMs from a restart or a stop, by the UIDs of the VMs' pods. Ignores budgets
- * that a VMI owns, because they protect only against evictions.
+ * Returns the budgets' refusals of restarts and stops as a map from the pod's UID to the refusal. Ignores budgets that
+ * a VMI owns, because they protect only against evictions.
  */
 export function keptByBudgets(
   ending: readonly Ending[],

@@ -1,4 +1,4 @@
-/** Runs a descheduling cycle: takes the Lease, reads the facts, sends requests, and gives the Lease back. */
+/** Runs a descheduling cycle: takes the Lease, reads the facts, sends requests, and releases the Lease. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { giveLeaseBack, isHeld, readLease, takeLease } from "../kube/lease.ts";
@@ -18,8 +18,8 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
 /**
- * The duration of the Lease, which a cycle takes once and never renews. The Lease outlasts a cycle by at least a
- * minute, because clocks differ.
+ * The duration of the Lease, in seconds. A cycle does not renew the Lease, and ends at least a minute before the Lease
+ * expires.
  */
 export const LEASE_SECONDS = 300;
 
@@ -29,11 +29,11 @@ export interface DeschedulingDeps {
   readonly policy: DeschedulerPolicy;
   readonly dryRun: boolean;
   /**
-   * The Lease from which Lifeboat concluded that a cycle is due. If another cycle has taken the Lease since, this cycle
-   * does not run. Absent: the cycle reads the Lease.
+   * The Lease from which Lifeboat concluded that a cycle is due. The cycle does not run if the Lease has changed. If it
+   * is undefined, the cycle reads the Lease.
    */
   readonly lease?: LeaseFacts | undefined;
-  /** Seconds after which the cycle sends no further request. */
+  /** The cycle sends no request after this number of seconds. */
   readonly seconds: number;
   readonly now: () => Date;
   readonly onFailure: (failure: ClusterError) => void;
@@ -43,10 +43,7 @@ export function cycleLease(cluster: Client): Promise<LeaseFacts> {
   return readLease(LEASE, cluster);
 }
 
-/**
- * Returns whether a cycle is due: the interval since the Lease was taken is over. A time far in the future is ignored,
- * because Lifeboat did not write it.
- */
+/** Returns whether the interval since the last cycle has passed. Ignores times far in the future. */
 export function isCycleDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return intervalSeconds > 0 && !(Math.abs(age) < intervalSeconds * 1000);
@@ -67,7 +64,7 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
     changes = annotationsAfter(taken.annotations, report.memory, requested);
     return report;
   } finally {
-    // If the Lease cannot be given back, it expires.
+    // If this fails, the Lease expires.
     await attempt(giveLeaseBack(LEASE, taken, cluster, changes), undefined, deps);
   }
 }
@@ -80,7 +77,7 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
   return await runCycle({ ...(await observe(deps)), policy, settings, until, now, memory }, requestsOf(deps));
 }
 
-/** Reads VMIs after the pods, so that a launcher pod without a listed VMI has really lost its VMI. */
+/** Reads VMIs after the pods. A launcher pod without a VMI in the list has no VMI. */
 async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await readActiveEvacuations(cluster);
   const [nodes, pods] = await Promise.all([
@@ -97,8 +94,8 @@ async function observe({ cluster }: DeschedulingDeps) {
 }
 
 /**
- * Sends the requests of a cycle. A dry run writes nothing, but sends evictions as dry runs, because webhooks and
- * budgets decide their outcome.
+ * Returns the requests of a cycle. A dry run sends evictions with `dryRun`, because webhooks and PodDisruptionBudgets
+ * may refuse them.
  */
 function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, policy, dryRun, now } = deps;
@@ -109,7 +106,7 @@ function requestsOf(deps: DeschedulingDeps): Requests {
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason }) {
-      // The descheduler's name and the reason show the cause of the eviction to the reviewing webhook.
+      // The annotations show Lifeboat's webhook why the pod is evicted.
       const annotations = {
         [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
         [names.REASON_ANNOTATION]: MESSAGES.triggeredBy({ profile, plugin, reason }),

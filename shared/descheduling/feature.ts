@@ -1,4 +1,4 @@
-/** The feature that runs descheduling cycles. */
+/** Defines the feature that runs descheduling cycles. */
 import { DESCHEDULER_CONFIG_MAP, DESCHEDULING, LIFEBOAT_NAMESPACE as namespace } from "../kube/names.ts";
 import { applying, type Feature, grant, type Examined } from "../settings/feature.ts";
 import { failed, type Finding, ok, warning } from "../settings/finding.ts";
@@ -33,7 +33,7 @@ export const descheduling = {
   examine,
 } as const satisfies Feature;
 
-/** Checks the policy of Lifeboat's own descheduling. Without a policy, Lifeboat evicts nothing. */
+/** Checks the policy of Lifeboat's own descheduling. */
 async function examine({ settings, policy }: Examined): Promise<readonly Finding[]> {
   if (!settings.featureGates.includes(gates[0])) return [];
   const loaded = await policy();

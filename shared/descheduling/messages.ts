@@ -1,4 +1,4 @@
-/** All messages of descheduling, in Events, in the policy's problems and in the doctor: what happened, why, and what to do. */
+/** All messages of descheduling: in Events, about problems of the policy, and in the doctor's findings. */
 import { DESCHEDULER_CONFIG_MAP, LIFEBOAT_NAMESPACE } from "../kube/names.ts";
 
 interface By {
@@ -8,7 +8,7 @@ interface By {
 }
 
 export const DESCHEDULING_MESSAGES = {
-  // Events
+  // Messages of Events
   evicted: "is evicted",
   evacuated: "is evacuated",
   refused: "is not evicted, because the API server or a webhook refused the eviction",

@@ -1,6 +1,6 @@
 /**
- * Reads the descheduler's own policy file. A plugin that is unknown or wrong is left out and reported, so that fewer
- * pods are evicted. Any other mistake is an error, because a limit or a filter may be lost.
+ * Reads the descheduler's policy file. Leaves out and reports unknown or wrong plugins. Other mistakes are errors,
+ * because a limit or a filter could be lost.
  */
 import * as z from "zod/mini";
 import type { Client } from "../kube/client.ts";
@@ -21,25 +21,23 @@ import { topologySpread } from "./plugins/topology-spread.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The extension points of a policy. `disabled`, `presort` and `sort` are unknown keys, because the descheduler never
- * reads these keys.
+ * The extension points of a policy. `disabled`, `presort` and `sort` are unknown keys, because the descheduler ignores
+ * them.
  */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
-/** At the first two extension points plugins nominate pods. At the other two they protect pods from eviction. */
+/** The extension points at which plugins nominate pods. At the other extension points, plugins protect pods. */
 const NOMINATING = ["deschedule", "balance"] as const;
 const FILTERS = ["filter", "preevictionfilter"] as const;
 
 const PLUGINS = [lowNodeUtilization, topologySpread, nodeTaints, nodeAffinity, antiAffinity, podLifeTime];
 const DEFAULT_EVICTOR = "DefaultEvictor";
-/** The extension points at which each plugin may be enabled. */
 const POINTS_OF = new Map<string, readonly Point[]>([
   ...PLUGINS.map(({ name, extensionPoint }) => [name, [extensionPoint]] as const),
   [DEFAULT_EVICTOR, ["filter", "preevictionfilter"]],
 ]);
 const NOT_SUPPORTED = MESSAGES.notSupported([...POINTS_OF.keys()]);
 
-/** Parses the arguments of one of the profile's plugins. */
 function configured<Arguments>(plugin: Plugin<Arguments>) {
   const { name, extensionPoint } = plugin;
   return z.pipe(
@@ -151,7 +149,6 @@ interface ReadProfile {
   readonly problems: (root: string) => readonly ConfigProblem[];
 }
 
-/** Describes what is wrong with a plugin that is enabled at an extension point. */
 function problemOf(name: string, point: Point, names: readonly unknown[]): string | undefined {
   const points = POINTS_OF.get(name);
   if (points === undefined) return NOT_SUPPORTED;
@@ -159,7 +156,7 @@ function problemOf(name: string, point: Point, names: readonly unknown[]): strin
   return name === DEFAULT_EVICTOR || names.includes(name) ? undefined : MESSAGES.notConfigured(name);
 }
 
-/** The first words of KubeVirt's and Lifeboat's answers to evictions of VM pods. */
+/** KubeVirt's and Lifeboat's answers to evictions of VM pods start with this text. */
 const PREFIXES = ["Eviction triggered"];
 
 const PolicyFile = z.lazy(() =>
@@ -202,7 +199,7 @@ const PolicyFile = z.lazy(() =>
 
 export interface ReadPolicy {
   readonly policy: DeschedulerPolicy;
-  /** The problems of the policy. Each problem names a plugin that was left out. */
+  /** The problems of the policy. Each problem contains the name of a plugin that was left out. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -213,7 +210,7 @@ interface Loaded {
 
 export type LoadedPolicy =
   | (Loaded & { readonly ok: true; readonly policy: DeschedulerPolicy })
-  /** A policy whose limits or filters cannot be read evicts no pod. */
+  /** An invalid policy evicts no pod. */
   | (Loaded & { readonly ok: false });
 
 export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
@@ -231,10 +228,7 @@ export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {
   return parsed.ok ? { ok: true, ...parsed.value, configMap } : { ok: false, problems: parsed.problems, configMap };
 }
 
-/**
- * Parses a policy. Loads the YAML library with the first policy, because most clusters have no policy, and loading
- * delays a new process by milliseconds.
- */
+/** Parses a policy. Imports the YAML library only when it is needed, because most clusters have no policy. */
 export async function parseDeschedulerPolicy(text: string): Promise<Parsed<ReadPolicy>> {
   const { load, YAMLException } = await import("js-yaml");
   try {

@@ -1,7 +1,4 @@
-/**
- * Annotates KubeVirt's migrations with the reason why KubeVirt created them. Lifeboat annotates its own migrations when
- * it creates them.
- */
+/** Annotates KubeVirt's migrations with their cause. Lifeboat's migrations have this annotation from the start. */
 import type { Action } from "../kube/action.ts";
 import type { MigrationCause } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
@@ -11,8 +8,7 @@ import { isWorkloadUpdate } from "./migration-cause.ts";
 import type { EvacuationCase, Next } from "./world.ts";
 
 /**
- * Returns the cause to annotate. Returns undefined for a migration that a person or an external controller created,
- * because its creator knows the cause.
+ * Returns the cause of the migration. Returns undefined if a person or an external controller created the migration.
  */
 function causeOf(migration: MigrationFacts, { e }: EvacuationCase): MigrationCause | undefined {
   if (isWorkloadUpdate(migration)) return "WorkloadUpdate";
@@ -25,7 +21,7 @@ export function annotated(migration: MigrationFacts, f: EvacuationCase): readonl
   return [{ verb: "AnnotateMigration", migration, cause, evacuation: f.e.name }];
 }
 
-/** Annotates migrations without the annotation, also migrations that ended before Lifeboat saw them. */
+/** Annotates migrations that have no cause. Includes migrations that have ended. */
 export function withCauses(next: Next, f: EvacuationCase): Next {
   if (f.w.isWatched !== true) return next;
   const { actions = [] } = next;

@@ -1,7 +1,6 @@
 /**
- * Asks KubeVirt to restart or stop a VM that cannot move, for a NodeEvacuation. Each row of the table names a possible
- * situation and Lifeboat's reaction, and the first matching row applies. Lifeboat writes the phase and the VMI's UID to
- * the status before the request.
+ * Asks KubeVirt to restart or stop a VM that cannot move, for a NodeEvacuation. The first row of the table that matches
+ * the situation applies. Lifeboat writes the status before it sends the request.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -86,10 +85,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: () => true, answer: askAgain },
 ];
 
-/**
- * Returns whether the VM has migrated. A VM may migrate even after the request. A VMI with another UID means a restart,
- * not a migration.
- */
+/** Returns whether the VM has migrated. A VMI with another UID means that the VM has restarted. */
 function hasMigrated({ f }: RequestCase): boolean {
   if (f === undefined) return false;
   const { vmi, e } = f;
@@ -108,10 +104,7 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
   return { phase: isRestart(e) ? "Restarting" : "Stopping", reason, message };
 }
 
-/**
- * Prepares a request. Lifeboat writes the status before the request, so that no other process considers the running
- * request lost.
- */
+/** Prepares a request. The status is written before the request, so that no other process repeats the request. */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
 }

@@ -1,6 +1,6 @@
 /**
- * The facts that the rules need for a request to KubeVirt to restart, stop or start a VM. Lifeboat reads the facts
- * again just before the request.
+ * Reads the facts for a request to restart, stop or start a VM. Lifeboat reads them a second time just before the
+ * request.
  */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";
@@ -13,16 +13,19 @@ import { named } from "../kube/objects.ts";
 import { selectLaunchersOf } from "../kube/selections.ts";
 import { isOff, isRestart, leftAs, mayBeAsked } from "./shutdown.ts";
 
-/** The facts. An undefined field means that the object does not exist. */
+/** A field is undefined if the object does not exist. */
 export interface Asking {
   readonly vm: VirtualMachineFacts | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
   readonly node: NodeFacts | undefined;
-  /** Why an eviction of the VM's pod would be refused. */
+  /** Why a PodDisruptionBudget would refuse an eviction of the VM's pod. */
   readonly refusal?: Refusal | undefined;
 }
 
-/** Reads the facts of a request. `vmiUID`: the VMI that the request stops. Undefined: that VMI has ended. */
+/**
+ * Reads the facts for a request. `vmiUID` is the UID of the VMI that the request stops. It is undefined if that VMI has
+ * ended.
+ */
 export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: Facts): Asking {
   const { namespace, spec } = e;
   const [vm, items, refusal] = together(
@@ -45,7 +48,7 @@ function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | 
   return [...keptByBudgets(ending, budgets).values()][0];
 }
 
-/** Returns whether the facts still allow the request, just before Lifeboat asks KubeVirt to restart or stop the VM. */
+/** Returns whether Lifeboat may still ask KubeVirt to restart or stop the VM. */
 export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts): boolean {
   const [asking, now] = together(
     () => askingOf(e, vmi.uid, facts),
@@ -55,8 +58,8 @@ export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts)
 }
 
 /**
- * Decides about a start just before Lifeboat asks KubeVirt. `NotNeeded`: the owner has started or deleted the VM, or
- * changed its run strategy. `TooEarly`: the VM is still stopping.
+ * Decides whether Lifeboat asks KubeVirt to start the VM. `NotNeeded`: the owner has started, deleted or changed the
+ * VM. `TooEarly`: the VM is still stopping.
  */
 export function startNow(e: EvacuationFacts, facts: Facts): "Start" | "NotNeeded" | "TooEarly" {
   const key = { namespace: e.namespace, name: e.spec.vmiName };

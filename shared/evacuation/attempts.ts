@@ -1,6 +1,5 @@
 /**
- * Attempts of an evacuation: which migrations failed or cannot start, what Lifeboat does next, and the back-off between
- * attempts. Upstream: KubeVirt's migration.go.
+ * Attempts of an evacuation: failed migrations, and the back-off between attempts. Upstream: KubeVirt's migration.go.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
@@ -27,18 +26,15 @@ export function backoffSeconds(failures: number, { evacuation }: Settings): numb
 }
 
 interface Failure {
-  /** `MigrationRefused`: KubeVirt's webhook or another admission plugin refuses the migration permanently. */
+  /** `MigrationRefused`: KubeVirt's webhook or another admission plugin refuses the migration. */
   readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
-  /** The last failed migration of this attempt. Absent for a stuck migration, which Lifeboat deletes. */
+  /** The last failed migration. Undefined if the migration never started, because Lifeboat deletes it. */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
 
-/**
- * Plans the next attempt after a back-off that doubles each time. After the last attempt, `exhausted` in ends.ts gives
- * up.
- */
+/** Plans the next attempt after a back-off, which doubles with each attempt. */
 export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
   const { reason, message, failures = 1, counted } = failure;
   const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
@@ -57,17 +53,16 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
 }
 
 /**
- * Returns whether the migration belongs to this evacuation: the status names the migration, or the migration is newer.
- * The API server sets both creation times.
+ * Returns whether the migration belongs to this evacuation. The status contains the migration, or the migration is
+ * newer than the Evacuation.
  */
 export function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
 }
 
 /**
- * Returns failed migrations that are not counted yet, oldest first. Counts migrations of the same second together,
- * after all of them have ended. Ignores migrations that are being deleted. If the last counted migration no longer
- * exists, returns only the newest failure.
+ * Returns the failed migrations that are not counted yet, oldest first. Migrations of the same second are returned
+ * together, after all of them have ended. Ignores migrations that are being deleted.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -85,18 +80,15 @@ export function uncountedFailures(
 }
 
 /**
- * Orders failed migrations that were created in the same second. 2: the migration in the status. 1: the last counted
- * migration. 0: other migrations.
+ * The order of failed migrations with the same creation time: other migrations, the last counted migration, and the
+ * migration in the status.
  */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
   return uid === migration?.uid ? 2 : 0;
 }
 
-/**
- * Returns a successful migration of this evacuation, even if the VMI does not show the move yet or the VM has come
- * back. Ignores migrations from other nodes.
- */
+/** Returns a successful migration of this evacuation. Ignores migrations from other nodes. */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
   const isFromThere = ({ sourceNode = from }: MigrationFacts) => from === undefined || sourceNode === from;
@@ -104,30 +96,23 @@ export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFact
   return done.find((m) => isOf(m, e) && isFromThere(m));
 }
 
-/**
- * Returns whether a person created the migration. KubeVirt creates migrations for evacuations and workload updates, and
- * Lifeboat's migrations have Lifeboat's name prefix.
- */
+/** Returns whether a person created the migration. KubeVirt and Lifeboat create the other migrations. */
 export function isPersons({ evacuates, automatic, name }: MigrationFacts): boolean {
   return evacuates === undefined && automatic !== true && !name.startsWith(NAME_PREFIX);
 }
 
-/**
- * Returns why a migration failed. KubeVirt writes the reason on the VMI, and copies it to the migration moments after
- * the failure.
- */
+/** Returns why a migration failed. KubeVirt writes the reason into the VMI first, and later into the migration. */
 export function whyFailed({ uid, failureReason }: MigrationFacts, { lastMigration: last }: VmiFacts): string {
   return failureReason ?? (last?.uid === uid ? last.failureReason : undefined) ?? MESSAGES.noReason;
 }
 
 /**
- * Returns why an unfinished migration counts as failed. Returns undefined if it can start, or only waits or backs off.
+ * Returns why a migration that has not ended is treated as failed. Returns undefined if the migration can still start.
  */
 export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): string | undefined {
   if (isFinal(migration) || hasMigrationStarted(migration)) return undefined;
   const why = whyNotStarted(migration, f);
   if (why.since !== undefined) return targetBecause(why, f);
-  // The migration may still start: somebody may raise a quota, a backup may end, or a volume may be detached.
   if (migration.blockedBy !== undefined) return isOverdueInQueue(migration, f) ? why.message : undefined;
   const isStuck = isStalled(migration, f) && isLong(stalledSince(migration, f), f);
   if (!isStuck) return undefined;
@@ -135,7 +120,7 @@ export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): st
   return why.reason === "Queued" ? MESSAGES.stuck(stuckSeconds) : why.message;
 }
 
-/** Explains why an existing target pod has not started, if it takes too long. */
+/** Returns why an existing target pod has not started, if this takes too long. */
 function targetBecause({ reason, message, since }: NotStarted, f: EvacuationCase): string | undefined {
   if (!isLong(since, f)) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
@@ -146,10 +131,7 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
   return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
-/**
- * Returns whether the migration has not started although KubeVirt's limits on parallel migrations allow the start. A
- * caller acts only if the result stays true for some time.
- */
+/** Returns whether the migration has not started although KubeVirt's limits on parallel migrations allow it. */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
 }
@@ -165,8 +147,8 @@ export interface KubeVirtBackoff {
 }
 
 /**
- * Returns KubeVirt's back-off. KubeVirt replaces a failed migration at once, but starts the new migration only 20 s
- * later. The time doubles with each failure. Upstream: `handleMigrationBackoff`.
+ * Returns KubeVirt's back-off. KubeVirt creates a new migration immediately after a failure, but starts it at least 20
+ * s later. The time doubles with each failure. Upstream: `handleMigrationBackoff`.
  */
 export function kubevirtBackoff(
   migration: MigrationFacts,
@@ -199,23 +181,20 @@ export function isBackingOff(f: EvacuationCase): boolean {
   return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isRetried(f.e);
 }
 
-/**
- * Returns whether a person has ended the back-off and no attempt has followed. Times are not compared, because clocks
- * differ.
- */
+/** Returns whether a person has ended the back-off and no attempt has followed. */
 export function isRetried({ spec, status }: EvacuationFacts): boolean {
   return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
 }
 
 export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
-  // The API server's clock may be ahead, so the elapsed time is never below zero.
+  // The API server's clock may be ahead of this clock.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 
 /**
- * Returns whether a reconcile may have something to write: a person asked for a change, the VMI changed, or a waiting
- * time is over.
+ * Returns whether a reconcile may change something: a person asked for a change, the VMI changed, or a waiting time has
+ * passed.
  */
 export function isDue(e: EvacuationFacts, vmi: VmiFacts, moment: Moment): boolean {
   if (!isActive(e)) return isToBeReleased(e);

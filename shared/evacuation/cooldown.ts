@@ -1,11 +1,11 @@
-/** How long Lifeboat leaves a VM alone after a move. */
+/** Computes how long Lifeboat does not move a VM after a migration. */
 import type { VmiFacts } from "../kube/facts.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
 import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns the seconds until the cooldown ends, or 0. Ignores a time of the move far in the future, because the node
- * that reports it may have a wrong clock.
+ * Returns the seconds until the cooldown ends, or 0. Ignores a time far in the future, because a node's clock may be
+ * wrong.
  */
 export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
   const { cooldownSeconds } = settings.evacuation;

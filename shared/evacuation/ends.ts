@@ -1,5 +1,5 @@
 /**
- * Ends the Evacuation of a VM that has to move, and cleans up. asked.ts ends the Evacuations of VMs that restart or
+ * Ends the Evacuation of a VM that should migrate, and cleans up. asked.ts ends the Evacuations of VMs that restart or
  * stop.
  */
 import { together } from "../facts/facts.ts";
@@ -24,11 +24,11 @@ export function vmiGone(f: EvacuationCase): Next | undefined {
     return ended(MESSAGES.recreated);
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
-  // The VMI in this cluster also ends after its guest has moved to another cluster.
+  // A VM that has migrated to another cluster has no guest in this cluster.
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended(MESSAGES.vmEnded);
 }
 
-/** Ends the Evacuation if the VM has moved: a migration succeeded, or the VM runs on another node. */
+/** Ends the Evacuation if the VM has migrated, or runs on another node. */
 export function arrived(f: EvacuationCase): Next | undefined {
   const migration = attempts.succeeded(f);
   if (migration === undefined) return world.isElsewhere(f) ? moved(f, f.vmi.nodeName) : undefined;
@@ -64,7 +64,7 @@ export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined
   return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", MESSAGES.noExecuteTaintGone(node.name));
 }
 
-/** Ends the Evacuation if the scheduler has chosen other victims. A running migration may finish. */
+/** Ends the Evacuation if the scheduler has chosen other victims. Does not stop a running migration. */
 export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f)) return undefined;
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
@@ -73,7 +73,7 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   return withdraw(f, "Preemption", MESSAGES.preemptionOver(pod));
 }
 
-/** Ends the Evacuation if a person has removed the mark. A running migration may finish. */
+/** Ends the Evacuation if a person has removed the VMI's evacuationNodeName. Does not stop a running migration. */
 export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
     ? withdraw(f, "Mark", MESSAGES.markRemoved)
@@ -81,8 +81,8 @@ export function markRemoved(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Ends the Evacuation if every attempt has failed. An Evacuation that inherited attempts makes at least one attempt of
- * its own.
+ * Ends the Evacuation if every attempt has failed. An Evacuation makes at least one attempt, even if the former
+ * Evacuation used up all attempts.
  */
 export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
@@ -105,11 +105,10 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
   return found && giveUp(f, found.reason, found.message);
 }
 
-/** Returns why the VM cannot migrate. Undefined: the VM can migrate. */
+/** Returns why the VM cannot migrate. Returns undefined if the VM can migrate. */
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;
-  // The CRD accepts only a reason of this pattern.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
     reason: isWord ? reason : "NotLiveMigratable",
@@ -121,7 +120,9 @@ export function ended(message: string): Next {
   return { phase: "Gone", reason: "VirtualMachineInstanceGone", message };
 }
 
-/** Ends an Evacuation whose VM has moved. KubeVirt removes the mark itself, and Lifeboat removes its own label. */
+/**
+ * Ends the Evacuation of a VM that has moved. Lifeboat removes its label, and KubeVirt removes the evacuationNodeName.
+ */
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
   const message = MESSAGES.moved(e.status.sourceNode, targetNode);
@@ -140,7 +141,7 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
 export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
-  // A new taint or preemption starts a new Evacuation at once, without a back-off.
+  // After a taint or a preemption, a new Evacuation can start immediately.
   const seconds = by === "Taint" || by === "Preemption" ? 0 : attempts.backoffSeconds(e.status.attempts, w.settings);
   return end(f, {
     phase: "Withdrawn",
@@ -163,7 +164,6 @@ export function giveUp(f: EvacuationCase, reason: string, why: string, seconds?:
   });
 }
 
-/** Adds to the message that a remaining migration may still move the VM. */
 function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "message" | "more"> {
   const left = migrations.find((m) => !isFinal(m) && !m.deleting && (m.phase === "Running" || !isOwn(m)));
   if (left === undefined) return { message: why };
@@ -173,23 +173,21 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/** Ends an Evacuation. The next reconcile reads newer Evacuations and cleans up. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
 
 /**
- * Returns whether Lifeboat may delete the migration: KubeVirt created the migration for the mark, or Lifeboat created
- * the migration. People and external controllers delete their own migrations.
+ * Returns whether Lifeboat may delete the migration. Returns false for migrations that a person or an external
+ * controller created.
  */
 function isOwn({ evacuates, name }: MigrationFacts): boolean {
   return evacuates !== undefined || name.startsWith(NAME_PREFIX);
 }
 
 /**
- * Returns the actions of the cleanup, which remove the mark, the label, and migrations that have not started. Running
- * migrations stay, because aborting a migration could do harm. A mark that was set after the move belongs to another
- * Evacuation.
+ * Returns the actions that clean up: they remove the evacuationNodeName, the label, and migrations that have not
+ * started. Running migrations continue. An evacuationNodeName that was set later is not removed.
  */
 function leftOf(
   { e, vmi, migrations }: EvacuationCase,
@@ -206,8 +204,8 @@ function leftOf(
 }
 
 /**
- * Cleans up after an ended Evacuation, and records the cleanup in its status. If this process dies, another process
- * finishes the cleanup.
+ * Cleans up after an Evacuation has ended, and writes this into its status. If this process stops, another process
+ * cleans up.
  */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {

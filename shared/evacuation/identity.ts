@@ -1,7 +1,4 @@
-/**
- * The pod and the name of an `Evacuation`. The name depends only on the pod and a counter, so that two processes create
- * the same object.
- */
+/** Finds the pod of an Evacuation, and the name of a new Evacuation. Two processes compute the same name. */
 import type { NewEvacuation } from "../kube/action.ts";
 import {
   type Cause,
@@ -16,8 +13,8 @@ import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 
 /**
- * Returns the UID of the pod in which the guest runs: the only pod in `status.activePods` on the VMI's node. Undefined:
- * the node has no pod of the VMI, or two pods.
+ * Returns the UID of the pod in which the guest runs. This is the only pod of `status.activePods` on the VMI's node.
+ * Returns undefined if there is no such pod, or more than one.
  */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
   const here = Object.entries(activePods).filter(([, node]) => node === nodeName);
@@ -28,18 +25,15 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
   return status.podUID ?? spec.pod?.uid;
 }
 
-/** Returns the node of the pod that has to leave. Returns undefined if KubeVirt no longer lists the pod. */
+/** Returns the node of the Evacuation's pod. Returns undefined if the VMI's status does not contain the pod. */
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);
   if (uid === undefined || Object.keys(activePods).length === 0) return nodeName;
-  // The UID is looked up safely, because the Evacuation's creator may have written any text, such as `__proto__`.
+  // The UID may be any text, for example `__proto__`.
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
-/**
- * Returns whether the Evacuation is about the pod in which the guest runs now. If either pod is unknown, compares the
- * source node with the VMI's node.
- */
+/** Returns whether the guest still runs in the Evacuation's pod. If a pod is unknown, compares the nodes. */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
   if (virtualMachineInstanceUID !== vmi.uid || evacuation.spec.vmiName !== vmi.name) return false;
@@ -54,7 +48,7 @@ export function ofVmi(
   return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
-/** Sorts Evacuations, the oldest first. If several are active for one pod, only the oldest continues, for any cause. */
+/** Sorts Evacuations by creation time. If a pod has several active Evacuations, only the oldest continues. */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
@@ -68,17 +62,17 @@ export function activeEvacuation(
   return active.toSorted(byAge)[0];
 }
 
-/** Returns whether an Evacuation of the pod has ended, but Lifeboat has not yet removed the VM's mark. */
+/** Returns whether an Evacuation of the pod has ended, but was not cleaned up. */
 export function isReleasePending(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/** Returns whether the mark of an ended Evacuation remains, and no other Evacuation of the pod is active. */
+/** Returns whether the VMI has the evacuationNodeName of an ended Evacuation, and no active Evacuation. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
-/** Returns the newest Evacuation of the VMI's pod that ended without a move and whose back-off is not over. */
+/** Returns the newest Evacuation of the VMI's pod that failed and still backs off. */
 export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
@@ -98,8 +92,8 @@ export interface EvacuationOrigin {
 }
 
 /**
- * Makes an Evacuation, which inherits attempts and back-off of the former Evacuation. An Evacuation inherits nothing if
- * it has a deadline or if a person requested it.
+ * Makes an Evacuation. It starts with the number of attempts and the back-off of the former Evacuation, unless it has a
+ * deadline or a person requested it.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -118,25 +112,22 @@ export function newEvacuation(
 }
 
 /**
- * Returns whether the Evacuation names no requester. This happens if another process saw KubeVirt's mark before
- * Lifeboat reviewed the eviction.
+ * Returns whether the Evacuation has no requester. A reconcile that finds an evacuationNodeName does not know the
+ * requester.
  */
 export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
 }
 
 /**
- * Makes a copy of an existing Evacuation with another requester, under the same name. If the copy cannot be created
- * because the name is taken, Lifeboat adds the requester to the existing Evacuation.
+ * Makes a copy of an Evacuation with another requester. If the name is in use, Lifeboat adds the requester to the
+ * existing Evacuation.
  */
 export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
   return { namespace, name, spec: { ...spec, requestedBy } };
 }
 
-/**
- * Returns the attempts and the back-off to inherit. The CRD limits the attempts, and a VM may fail more often during a
- * drain of several days.
- */
+/** Returns the attempts and the back-off for a new Evacuation. The CRD limits the number of attempts. */
 function inheritanceOf({ status }: EvacuationFacts): NonNullable<EvacuationSpec["inherited"]> {
   return {
     attempts: Math.min(status.attempts, EVACUATION_BOUNDS["spec.inherited.attempts"]),
@@ -152,7 +143,7 @@ export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): 
   return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
 
-/** Returns the counter in the name. Returns 0 for a name without a counter, for example a name that a person chose. */
+/** Returns the counter in the name. Returns 0 for a name that a person chose. */
 function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
   const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
   return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;
@@ -160,8 +151,8 @@ function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): n
 
 export interface Retry {
   /**
-   * `TryNow`: the evacuation backs off, and `spec.retryAt` ends the back-off. `StartNew`: the evacuation was given up,
-   * and a new one starts without its attempts.
+   * `TryNow`: the evacuation backs off, and `spec.retryAt` ends the back-off. `StartNew`: the evacuation was abandoned,
+   * and a new evacuation starts.
    */
   readonly retry: "TryNow" | "StartNew";
   readonly evacuation: EvacuationFacts;
@@ -171,7 +162,7 @@ export function retryOf(vmi: VmiFacts, evacuations: readonly EvacuationFacts[]):
   const active = activeEvacuation(vmi, evacuations);
   if (active !== undefined)
     return active.status.phase === "BackingOff" ? { retry: "TryNow", evacuation: active } : undefined;
-  // The last Evacuation that was given up can be retried, even if a person has cancelled a later Evacuation.
+  // An abandoned Evacuation can be retried even if a later Evacuation was cancelled.
   const abandoned = evacuations.filter((e) => e.status.phase === "Abandoned" && isAbout(e, vmi));
   const last = abandoned.toSorted(byAge).at(-1);
   return last === undefined ? undefined : { retry: "StartNew", evacuation: last };

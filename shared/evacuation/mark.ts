@@ -1,7 +1,6 @@
 /**
- * The mark: `status.evacuationNodeName` of a VMI, if the field names the node that the VM is on. KubeVirt evacuates a
- * marked VM. This file says what has to happen before a mark, and whether the mark is present, being written or
- * removed.
+ * Sets and checks the mark of a VMI: `status.evacuationNodeName` with the VMI's node. KubeVirt evacuates a VMI with a
+ * mark.
  */
 import type { Action } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";
@@ -11,23 +10,22 @@ import type { Settings } from "../settings/settings.ts";
 import { secondsSince } from "../settings/time.ts";
 import type { EvacuationCase } from "./world.ts";
 
-/** Returns whether the VMI has a mark for the node that it is on. A mark for a former node means nothing. */
+/** Returns whether the VMI's evacuationNodeName is the VMI's node. */
 export function isMarked(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.evacuationNodeName === vmi.nodeName;
 }
 
 /**
- * Returns whether the VM's mark (`status.evacuationNodeName`) names a former node. KubeVirt's webhook writes the node
- * that it read before, so the mark may arrive after the move. As long as such a mark exists, the VMI cannot be marked
- * for its present node.
+ * Returns whether the VMI's evacuationNodeName is a former node. KubeVirt's webhook may write it after the VM has
+ * moved. The VMI cannot be marked for another node until it is removed.
  */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
 }
 
 /**
- * Returns the actions that mark a VM. The label is set before the mark, because KubeVirt chooses a MigrationPolicy
- * after the mark. A mark for another node is removed, because KubeVirt would not replace it.
+ * Returns the actions that set the VMI's evacuationNodeName. Sets Lifeboat's label first, because KubeVirt uses this
+ * label to choose a MigrationPolicy. Removes the name of another node first.
  */
 export function markActions(
   vmi: VmiFacts,
@@ -52,7 +50,7 @@ export function markActions(
           },
         ]
       : [];
-  // The scheduler, the taint manager and the kubelet ignore budgets, so the mark does not wait for a budget.
+  // Budgets do not affect the scheduler, the taint manager and the kubelet.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },
@@ -61,16 +59,16 @@ export function markActions(
 }
 
 /**
- * Returns the value of the label that the shipped MigrationPolicy selects. The owner decides whether migration may slow
- * or pause the guest.
+ * Returns the value of Lifeboat's label. Lifeboat's MigrationPolicy for urgent migrations may slow down or pause the
+ * guest.
  */
 export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
   return isGentle === true ? "normal" : CAUSE[cause].urgency;
 }
 
 /**
- * Returns whether the label must become `urgent`, because the next attempt is the last. KubeVirt reads the label at the
- * hand-over of the migration, at least 20 s later.
+ * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label when the migration
+ * starts.
  */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
@@ -94,15 +92,12 @@ export function isTakenBack(f: EvacuationCase): boolean {
 }
 
 /**
- * The longest time, in seconds, in which a review marks the VM after creating its Evacuation: the API server's timeout
- * and a little more.
+ * The maximum time between the creation of an Evacuation and setting the evacuationNodeName, in seconds. It includes
+ * the API server's timeout.
  */
 const MARKING_SECONDS = 15;
 
-/**
- * Returns whether a review may still mark the VM. The Evacuation must not end before this mark, because Lifeboat would
- * take the mark for a new request.
- */
+/** Returns whether a running review may still set the evacuationNodeName. Until then, the Evacuation must not end. */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;

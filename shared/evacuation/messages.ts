@@ -1,4 +1,4 @@
-/** All messages of Evacuations, in their statuses and Events: what happened, why, and what to do. */
+/** All messages in the statuses and Events of Evacuations. */
 import type { MigrationFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { OVER_QUOTA } from "../kube/names.ts";
@@ -9,7 +9,6 @@ type Migration = Parameters<typeof called>[0];
 type Named = Pick<MigrationFacts, "name">;
 type Pod = { readonly name: string };
 
-/** Returns the command with which the VM's owner starts a stopped VM. */
 const startCommand = ({ namespace, spec }: EvacuationFacts) => `virtctl start ${spec.vmiName} -n ${namespace}`;
 
 const WITHDRAWN = "spec.intent is Withdrawn";
@@ -17,7 +16,7 @@ const REFUSED = (e: EvacuationFacts) =>
   `KubeVirt refuses to start the VM; Lifeboat asks again every minute. ${startCommand(e)} says why`;
 
 export const EVACUATION_MESSAGES = {
-  // The start
+  // Start of an evacuation
   foundMarked: (nodeName: string | undefined, cause: string) =>
     `KubeVirt has marked the VM for evacuation from node ${nodeName} (cause ${cause})`,
   drainTaint: (nodeName: string | undefined, key: string) =>
@@ -25,7 +24,7 @@ export const EVACUATION_MESSAGES = {
   hasJustMoved: (seconds: number) =>
     `the VM has just moved: for ${seconds} s the descheduler does not evict it, and node pressure evacuates other VMs first`,
 
-  // The wait for a migration
+  // Waiting for a migration
   webhookMarks: "KubeVirt's eviction webhook marks the VM for evacuation",
   controllerMigrates: "KubeVirt's evacuation controller migrates the VM",
   waitsForController: "eviction strategy External: the VM's external controller has to move the VM",
@@ -37,7 +36,7 @@ export const EVACUATION_MESSAGES = {
     `migration ${name} moves the VM off node ${nodeName} (attempt ${attempt} of ${most})`,
   marked: (nodeName: string | undefined) => `status.evacuationNodeName of the VMI is ${nodeName}`,
 
-  // A migration that has not started
+  // Reasons why a migration has not started
   targetPodNotCreated: (m: Migration) => `KubeVirt has not created the target pod of ${called(m)} yet`,
   controllerSilent: ({ name }: Named) =>
     `KubeVirt has not acted on migration ${name} since it was created: virt-controller does not run, or is far behind`,
@@ -62,7 +61,7 @@ export const EVACUATION_MESSAGES = {
     `KubeVirt has not started the migration for ${seconds} s, although KubeVirt's limits are not reached`,
   targetTooSlow: (message: string, seconds: number) => `${message}: the pod has not started within ${seconds} s`,
 
-  // A migration in progress
+  // Progress of a migration
   preparing: (m: Migration, targetNode: string | undefined) =>
     `${called(m)} prepares ${targetNode === undefined ? "the target" : `node ${targetNode}`}`,
   moving: (m: Migration) => `${called(m)} moves the VM`,
@@ -79,7 +78,7 @@ export const EVACUATION_MESSAGES = {
   kubevirtBacksOff: (failed: Named, why: string, { name }: Named, until: string) =>
     `migration ${failed.name} has failed: ${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(until)}`,
 
-  // Blocked
+  // Blocked evacuations
   cannotLeave: (nodeName: string | undefined, why: string) => `cannot leave node ${nodeName}: ${why}`,
   noVirtHandler: (nodeName: string) =>
     `virt-handler does not run on node ${nodeName}: a taint that virt-handler does not tolerate evicts it. Remove the taint, or add a toleration to ` +
@@ -95,7 +94,7 @@ export const EVACUATION_MESSAGES = {
     `${field} is "${value}", which is not an eviction strategy of KubeVirt`,
   strategyNone: "the VM's eviction strategy is None: KubeVirt does not migrate the VM",
 
-  // The end
+  // End of an evacuation
   noVmi: "there is no VirtualMachineInstance of this name",
   recreated: "the VirtualMachineInstance was deleted and created again",
   vmEnded: "the VM has ended",
@@ -116,7 +115,7 @@ export const EVACUATION_MESSAGES = {
   foreignContinues: ({ name }: Named) =>
     `Lifeboat does not delete migration ${name}, which another party created and which may still move the VM`,
 
-  // The cleanup
+  // Cleanup after an evacuation
   toBeReleased: "Lifeboat has not yet removed the VMI's evacuationNodeName and the migrations that have not started",
   otherContinues: (name: string) => `Evacuation ${name} continues`,
   markStaysNodeGone: (nodeName: string) =>
@@ -124,7 +123,7 @@ export const EVACUATION_MESSAGES = {
   markStaysDrainTaint: (nodeName: string, key: string) =>
     `KubeVirt does not clear the VMI's evacuationNodeName: node ${nodeName} carries the drain taint ${key}`,
 
-  // A restart or a stop instead of a migration
+  // Restarts and stops
   askedToRestart: "KubeVirt is asked to restart the VM, on another node",
   askedToStop: "KubeVirt is asked to stop the VM",
   askedAgain: (seconds: number) =>
@@ -151,7 +150,7 @@ export const EVACUATION_MESSAGES = {
     `stopped; Lifeboat starts it when its node is schedulable again. To start it earlier: ${startCommand(e)}`,
   stoppedThenCancelled: "stopped, but the evacuation was cancelled: Lifeboat starts the VM again",
 
-  // The start of a stopped VM
+  // Start of a stopped VM
   startsLater: "Lifeboat starts the VM when its node is schedulable again",
   startRefused: REFUSED,
   startRefusedEvent: (e: EvacuationFacts) =>

@@ -1,7 +1,6 @@
 /**
- * Why a migration has not started: the first reason that the cluster shows. Without a reason, the message says only
- * what is known. Upstream: `handleTargetPodCreation`, `createTargetPod`, `handlePendingPodTimeout` of KubeVirt's
- * migration controller.
+ * Finds the reason why a migration has not started. Upstream: `handleTargetPodCreation`, `createTargetPod`,
+ * `handlePendingPodTimeout` of KubeVirt's migration controller.
  */
 import type { View } from "../facts/facts.ts";
 import { podsOf, unlessForbidden } from "../facts/questions.ts";
@@ -19,7 +18,7 @@ import type { EvacuationCase } from "./world.ts";
 export interface NotStarted {
   readonly reason: string;
   readonly message: string;
-  /** When the target pod was created, in milliseconds since the epoch, if it does not start. */
+  /** The creation time of a target pod that does not start, in milliseconds since the epoch. */
   readonly since?: number;
 }
 
@@ -38,7 +37,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that last longer than a few moments. */
+/** Reasons that do not disappear by themselves within moments. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",
@@ -61,7 +60,7 @@ export function hasMigrationStarted({ phase }: MigrationFacts): boolean {
   return !NOT_STARTED.includes(phase);
 }
 
-/** Returns why the migration has not started: the first rule that applies. */
+/** Returns the result of the first rule that applies. */
 export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted {
   for (const rule of RULES) {
     const found = rule(m, f);
@@ -70,7 +69,7 @@ export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted 
   return { reason: "Queued", message: MESSAGES.targetPodNotCreated(m) };
 }
 
-/** The time limit for the first phase of a new migration. virt-controller sets the phase within moments. */
+/** virt-controller normally sets the first phase of a migration within moments. */
 const UNANSWERED_SECONDS = 10;
 
 function notReconciled(m: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
@@ -78,7 +77,7 @@ function notReconciled(m: MigrationFacts, { w }: EvacuationCase): NotStarted | u
   return { reason: "KubeVirtNotAnswering", message: MESSAGES.controllerSilent(m) };
 }
 
-/** The migration has a condition: a quota, a backup or utility volumes block it. */
+/** The migration has a condition for a quota, a backup or utility volumes. */
 function blocked(m: MigrationFacts): NotStarted | undefined {
   if (m.blockedBy === undefined) return undefined;
   const { type, reason, message = reason } = m.blockedBy;
@@ -86,10 +85,7 @@ function blocked(m: MigrationFacts): NotStarted | undefined {
   return { reason: "QuotaExceeded", message: MESSAGES.overQuota(m, message) };
 }
 
-/**
- * Reads launcher pods: the target pod, and a second pod that may stop KubeVirt from creating the target pod. Ignores
- * pods that the VMI does not list, because a tenant may label any pod.
- */
+/** Reads the VMI's launcher pods. Ignores pods that are not in the VMI's status, because a tenant can label any pod. */
 function launchersOf({ phase }: MigrationFacts, { vmi, w }: EvacuationCase): readonly PodFacts[] {
   const mayBeThere = phase === "Scheduling" || Object.keys(vmi.activePods).length > 1;
   return mayBeThere ? podsOf(vmi, w.facts).filter((pod) => isListedBy(vmi, pod)) : [];
@@ -101,7 +97,7 @@ function targetPodOf(m: MigrationFacts, f: EvacuationCase): PodFacts | undefined
   return listed.find(isIts) ?? listed.find((pod) => pod.unschedulable !== undefined || pod.gates !== undefined);
 }
 
-/** The time after which Lifeboat reads the Events of a target pod that has not started. */
+/** If a target pod has not started after this number of seconds, Lifeboat reads the pod's Events. */
 const STARTS_SECONDS = 20;
 const MOST_EVENTS = 50;
 
@@ -132,7 +128,7 @@ function gated(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return { reason: "SchedulingGated", message: MESSAGES.gated(pod, pod.gates), since: sinceOf(m) };
 }
 
-/** The target pod is unschedulable. An autoscaler or a VM that ends may still make room. */
+/** The scheduler cannot find a node for the target pod. */
 function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod?.unschedulable === undefined) return undefined;
@@ -142,9 +138,7 @@ function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undef
 
 const MOST_WORDS = 400;
 
-/**
- * The last Event of a kubelet, the scheduler or the attach-detach controller about the target pod reports a problem.
- */
+/** The last Event about the target pod reports a problem. */
 function podTrouble(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod === undefined || pod.ready) return undefined;
@@ -166,7 +160,7 @@ function switchedOff(_: MigrationFacts, { w }: EvacuationCase): NotStarted | und
   return message === undefined ? undefined : { reason: "MigrationsOff", message };
 }
 
-/** The API server has refused the target pod: a policy, a webhook, or a quota that KubeVirt does not recognise. */
+/** The API server has refused the target pod, for example because of a policy, a webhook or a quota. */
 function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const last = lastEvent(m, { "involvedObject.uid": f.vmi.uid, reason: "FailedCreate" }, f);
   if (last === undefined || last.last < m.createdAt) return undefined;
@@ -174,7 +168,7 @@ function refused(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   return { reason: "TargetRefused", message: MESSAGES.targetRefused(m, words) };
 }
 
-/** The VM has a second launcher pod, and KubeVirt waits until only one launcher pod is left. */
+/** The VM has a second launcher pod. KubeVirt waits until the VM has only one launcher pod. */
 function secondLauncher(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const other = launchersOf(m, f).find((pod) => {
     const isElsewhere = pod.nodeName !== undefined && pod.nodeName !== f.vmi.nodeName;

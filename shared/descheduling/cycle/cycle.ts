@@ -1,4 +1,4 @@
-/** Runs one descheduling cycle: takes the facts, sends requests, and returns a report. */
+/** Runs a descheduling cycle: asks the plugins for pods, requests evictions, and returns a report. */
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { DESCHEDULING } from "../../kube/names.ts";
@@ -25,10 +25,9 @@ import { cooldownLeft } from "../../evacuation/cooldown.ts";
 export interface CycleWorld extends Omit<NominationWorld, "isInProgress"> {
   readonly policy: DeschedulerPolicy;
   readonly settings: Settings;
-  /** Active Evacuations, which Lifeboat reads before all other facts. */
+  /** Active Evacuations. They are read before all other facts. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly until: Date;
-  /** Pods that earlier cycles recorded. */
   readonly memory: Memory;
 }
 
@@ -42,15 +41,13 @@ export interface CycleReport {
   readonly ended: CycleEnd;
   readonly nodes: number;
   readonly pods: number;
-  /** Evacuations in progress when the cycle ended, including withdrawn ones that have not ended yet. */
+  /** The number of active Evacuations at the end of the cycle. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
   readonly withdrawn: readonly EvacuationFacts[];
-  /** The memory for the next cycle. */
   readonly memory: Memory;
 }
 
-/** The report if another process is running a cycle. */
 export const NO_CYCLE: CycleReport = {
   ended: "AnotherCycle",
   nodes: 0,
@@ -61,7 +58,7 @@ export const NO_CYCLE: CycleReport = {
   memory: new Map(),
 };
 
-/** The verdict that a plugin receives for each result. The file limits.ts has the verdicts for reached limits. */
+/** The verdict that a plugin receives for each result. The verdicts for limits are in limits.ts. */
 export const VERDICT = {
   Evicted: "Accepted",
   Background: "Accepted",
@@ -75,12 +72,8 @@ export const VERDICT = {
 } as const satisfies Record<Exclude<NominationResult, LimitName>, Verdict>;
 
 interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
-  /**
-   * UIDs of pods whose eviction this cycle has requested. If a plugin nominates such a pod again, the verdict is
-   * Accepted.
-   */
   readonly requested: Set<string>;
-  /** The results of pods whose eviction was refused in this cycle. The cycle does not request these evictions again. */
+  /** The pods whose eviction was refused in this cycle. The cycle does not request it a second time. */
   readonly refused: Map<string, NominationResult>;
 }
 
@@ -106,8 +99,8 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
 }
 
 /**
- * Withdraws requests that have waited too long. KubeVirt may still migrate such a VM, so this cycle still counts the VM
- * as in progress, and does not request it again.
+ * Cancels evacuations that have waited too long for a migration. In this cycle, their VMs are still treated as in
+ * progress.
  */
 async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   const withdrawn: EvacuationFacts[] = [];
@@ -119,8 +112,8 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
 }
 
 /**
- * Returns whether the Evacuation was requested by Lifeboat's descheduling and still waits for KubeVirt to start a
- * migration. Evictions by another descheduler have the same cause, but another `requestedBy`.
+ * Returns whether Lifeboat's descheduling requested the Evacuation and its migration has not started. Another
+ * descheduler writes another `requestedBy`.
  */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
@@ -142,12 +135,11 @@ async function requestAll(c: Cycle, answered: Answered[]): Promise<CycleEnd> {
   return "Finished";
 }
 
-/** Returns the result of a nomination that needs no request. */
 function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
   if (c.requested.has(pod.uid)) return "InProgress";
   const vmi = vmiOf(pod, c.vmis);
   const moment = { settings: c.settings, now: c.requests.now() };
-  // A VM in its cooldown gets no request, and does not count against the limits.
+  // A VM that moved recently is ignored.
   if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
   return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }

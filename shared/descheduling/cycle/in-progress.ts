@@ -1,4 +1,4 @@
-/** Finds VMs that are already leaving, by their Evacuations. */
+/** Finds VMs with an active evacuation. */
 import { activeEvacuation } from "../../evacuation/identity.ts";
 import type { VmiFacts } from "../../kube/facts.ts";
 import type { EvacuationFacts } from "../../kube/evacuation.ts";
@@ -14,11 +14,11 @@ export function vmiOf(pod: ScheduledPod, vmis: Vmis): VmiFacts | undefined {
 export interface InProgressFacts {
   readonly pods: readonly ScheduledPod[];
   readonly vmis: Vmis;
-  /** Evacuations, read before the pods. */
+  /** Evacuations. They are read before the pods. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
-/** Lists the launcher pods that VMs are leaving, for any cause. */
+/** Lists the launcher pods whose VMs are being evacuated. */
 export function inProgressAmong({ pods, vmis, evacuations }: InProgressFacts): readonly ScheduledPod[] {
   const byVmi = Map.groupBy(evacuations, ({ namespace, spec }) => keyOf({ namespace, name: spec.vmiName }));
   return pods.filter((pod) => {

@@ -1,7 +1,4 @@
-/**
- * Counts evictions and evacuations, and compares the counts with the limits of a cycle. Evacuations from before the
- * cycle count, too. Upstream: pkg/descheduler/evictions.
- */
+/** Compares the number of evictions and evacuations with the limits of a cycle. Upstream: pkg/descheduler/evictions. */
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import type { Verdict } from "../plugins/plugin.ts";
 import { isLauncher } from "../../kube/objects.ts";
@@ -16,8 +13,9 @@ const node: Scope = ({ nodeName }) => `node ${nodeName}`;
 const namespace: Scope = (pod) => `namespace ${pod.namespace}`;
 
 /**
- * The limits, in upstream's order of checks. `only`: the limit applies only to VMs and to pods that another party
- * evicts in the background. `verdict`: the plugin's verdict when the limit is reached.
+ * The limits, in the same order as upstream. `scope` returns the node, the namespace or the whole cluster. `only`
+ * restricts the limit to VMs and to pods that another party evicts later. A plugin receives `verdict` when the limit is
+ * reached.
  */
 const LIMITS: readonly { name: LimitName; scope: Scope; only?: "evacuations"; verdict: Verdict }[] = [
   { name: "evictionsTotal", scope: all, verdict: "TotalLimit" },
@@ -57,7 +55,7 @@ export class Counters {
     for (const pod of inProgress) this.#inProgress.add(pod);
   }
 
-  /** Evacuations in progress, including this cycle's requests. */
+  /** The number of active evacuations, including this cycle's requests. */
   get inProgress(): number {
     return this.#inProgress.of("");
   }
@@ -70,7 +68,7 @@ export class Counters {
     this.#inProgress.add(pod);
   }
 
-  /** Returns the first limit that one more pod would exceed. */
+  /** Returns the first limit that does not allow another pod. */
   limitReached(pod: ScheduledPod): LimitName | undefined {
     const reached = LIMITS.find(({ name, scope, only }) => {
       if (only === "evacuations" && !isLauncher(pod) && !isOnlyRequested(pod)) return false;

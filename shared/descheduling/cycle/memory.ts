@@ -1,32 +1,27 @@
 /**
- * Remembers which pods other parties evict in the background (KEP-1397), in the Lease of descheduling. The pods do not
- * show when they were annotated or requested.
+ * Stores in descheduling's Lease which pods other parties evict later (KEP-1397). A pod does not contain the time of
+ * its annotation or request.
  */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 
-/**
- * `in-progress`: the pod has the in-progress annotation. `requested`: the answer announced an eviction in the
- * background, but the pod does not have this annotation yet.
- */
+/** `in-progress`: the pod has the in-progress annotation. `requested`: the pod does not have this annotation yet. */
 export interface Noted {
   readonly as: "requested" | "in-progress";
-  /** When the entry was made, in milliseconds since the epoch. */
+  /** The creation time of the entry, in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** The entries, by the UIDs of their pods. */
+/** The entries, keyed by the UID of the pod. */
 export type Memory = ReadonlyMap<string, Noted>;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/**
- * The maximum number of entries, which take 50 KB of the Lease. A pod without its `requested` entry is requested again.
- */
+/** The maximum number of entries. 500 entries are 50 KB. */
 export const MOST_REMEMBERED = 500;
 
-/** Returns whether an eviction of the pod is only a request that another party carries out. */
+/** Returns whether an eviction of the pod only asks another party to evict the pod later. */
 export function isOnlyRequested({ annotations }: ScheduledPod): boolean {
   return Object.hasOwn(annotations, names.REQUEST_EVICT_ONLY_ANNOTATION);
 }
@@ -46,10 +41,7 @@ export interface Recalled {
   readonly memory: Memory;
 }
 
-/**
- * Returns which pods are still being evicted. After `ttlSeconds` a pod is no longer counted. An annotated pod keeps its
- * entry, so that its time does not start again.
- */
+/** Returns the pods whose eviction is in progress. An eviction is ignored after `ttlSeconds`. */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
   const found = pods.flatMap((pod) => {
@@ -65,13 +57,15 @@ export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Re
   return { inProgress, memory: kept };
 }
 
-/** Returns the entry for a pod. If the pod has lost its in-progress annotation, its eviction was cancelled. */
+/**
+ * Returns the pod's entry. Returns undefined if the pod has lost its in-progress annotation, because its eviction was
+ * cancelled.
+ */
 function notedNow(pod: ScheduledPod, before: Noted | undefined, now: Date): Noted | undefined {
   if (!isAnnotatedInProgress(pod)) return before?.as === "requested" ? before : undefined;
   return before?.as === "in-progress" ? before : { as: "in-progress", since: now.getTime() };
 }
 
-/** Records that the answer to the pod's eviction announced an eviction in the background. */
 export function notedRequest(pod: ScheduledPod, now: Date): Noted {
   return { as: isAnnotatedInProgress(pod) ? "in-progress" : "requested", since: now.getTime() };
 }
@@ -81,8 +75,8 @@ function rank({ as, since }: Noted): number {
 }
 
 /**
- * Limits the number of entries. Prefers `requested` entries, the newest first, to `in-progress` entries, the oldest
- * first.
+ * Limits the number of entries. Removes the newest `in-progress` entries first, and then the oldest `requested`
+ * entries.
  */
 function bounded(memory: Memory): Memory {
   if (memory.size <= MOST_REMEMBERED) return memory;
@@ -106,7 +100,7 @@ export function readMemory(annotations: Annotations = {}): Memory {
   return new Map(entries);
 }
 
-/** Reads how many evacuations all cycles together have requested. */
+/** Returns the number of evacuations that all cycles together have requested. */
 export function evacuationsRequested(annotations: Annotations = {}): number {
   return Number.parseInt(annotations[names.POD_EVACUATIONS_ANNOTATION] ?? "0", 10) || 0;
 }
@@ -116,8 +110,8 @@ function isMemory(key: string): boolean {
 }
 
 /**
- * Returns the changed annotations of the Lease; null removes one. `requested`: how many evacuations this cycle has
- * requested.
+ * Returns the changed annotations of the Lease. The value null removes an annotation. `requested` is the number of
+ * evacuations that this cycle has requested.
  */
 export function annotationsAfter(before: Annotations = {}, memory: Memory, requested: number) {
   const after = new Map([...bounded(memory)].map(([uid, { as, since }]) => [PREFIX[as] + uid, timeOf(since)]));

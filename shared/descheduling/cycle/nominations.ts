@@ -1,7 +1,4 @@
-/**
- * Collects the pods that a policy wants to evict: the nominations of all profiles' plugins, in turn. Upstream:
- * pkg/descheduler `runProfiles`.
- */
+/** Collects the pods that a policy's plugins want to evict. Upstream: pkg/descheduler `runProfiles`. */
 import { isFinal, isLauncher, isMigrationTarget, keyOf, matches } from "../../kube/objects.ts";
 import { COMPONENT_LABEL, LAUNCHER_COMPONENT } from "../../kube/names.ts";
 import { vmiOf, type Vmis } from "./in-progress.ts";
@@ -19,12 +16,12 @@ export interface Nominated extends Nomination {
 export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "nextPod" | "replicasOf"> {
   readonly nodes: readonly ScheduledNode[];
   readonly pods: readonly ScheduledPod[];
-  /** VMIs by `namespace/name`, at least those of all launcher pods. */
+  /** VMIs, keyed by `namespace/name`. */
   readonly vmis: Vmis;
   readonly settings: Pick<Settings, "rendering">;
 }
 
-/** The minimum number of nodes for a cycle: pods of a single node have no other node to move to. */
+/** The pods of a single node cannot move to another node. */
 const FEWEST_NODES = 2;
 
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {
@@ -44,7 +41,7 @@ export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Genera
   }
 }
 
-/** Returns the Ready nodes that the policy selects, including cordoned nodes. */
+/** Returns the Ready nodes that the policy selects. Includes cordoned nodes. */
 export function nodesSelected(
   { nodeSelector }: DeschedulerPolicy,
   nodes: readonly ScheduledNode[],
@@ -74,10 +71,7 @@ function indexesOf(pods: readonly ScheduledPod[]): Pick<EvictorWorld, "podsOn" |
   };
 }
 
-/**
- * Protects launcher pods that are a migration's target, that have no known VMI, or that have ended after their VM
- * moved. An eviction of such a pod would move no VM, but would count against the limits.
- */
+/** Protects launcher pods whose eviction would not move a VM: migration targets, ended pods, and pods without a VMI. */
 function sparing(evictor: Evictor, vmis: Vmis): Evictor {
   const isSpared = (pod: ScheduledPod): boolean => {
     if (isEndedLauncher(pod)) return true;

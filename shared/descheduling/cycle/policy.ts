@@ -1,14 +1,14 @@
-/** A descheduler policy in the form that a cycle uses: profiles of configured plugins, and limits over all profiles. */
+/** The descheduler policy of a cycle: profiles with plugins, and limits for all profiles together. */
 import type { LabelSelector } from "../../kube/facts.ts";
 import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "../plugins/plugin.ts";
 
-/** The limits of a cycle. Absent: no limit. 0: no pod. */
+/** The limits of a cycle. An undefined limit allows any number of pods, and 0 allows no pod. */
 export interface DeschedulingLimits {
-  /** The maximum number of evictions in a cycle and evacuations in progress together. */
+  /** The maximum number of evictions in this cycle plus active evacuations. */
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;
-  /** The maximum number of evacuations in progress per node. */
+  /** The maximum number of active evacuations per node. */
   readonly evacuationsPerNode?: number;
   readonly evacuationsPerNamespace?: number;
 }
@@ -25,19 +25,19 @@ export interface Profile {
 }
 
 export interface DeschedulerPolicy {
-  /** The nodes that plugins see. Absent: all nodes. */
+  /** Selects the nodes for plugins. If it is undefined, plugins receive all nodes. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * How long an Evacuation may wait for its migration, and how long another party's eviction in the background is
-   * counted against the limits.
+   * How long an Evacuation may wait for its migration. A pod that another party evicts later is also ignored by the
+   * limits after this time.
    */
   readonly requestTtlSeconds: number;
-  /** Prefixes of messages. An eviction whose answer starts with one of these prefixes continues in the background. */
+  /** An answer that starts with one of these texts means that the pod is evicted later. */
   readonly messagePrefixes: readonly string[];
-  /** The grace period of evicted pods. Absent: each pod's own. */
+  /** The grace period of evicted pods. The default is the pod's own grace period. */
   readonly gracePeriodSeconds?: number;
-  /** Whether a failed eviction gets an Event. */
+  /** Whether Lifeboat sends an Event after a failed eviction. */
   readonly notifyFailures: boolean;
   readonly profiles: readonly Profile[];
 }

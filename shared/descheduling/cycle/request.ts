@@ -1,4 +1,4 @@
-/** Requests one evacuation or eviction. No request is lost or sent twice, even if the cycle's process dies. */
+/** Requests an evacuation or eviction. A request is neither lost nor repeated if the process stops. */
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
@@ -19,22 +19,18 @@ import { isListedBy } from "../../kube/objects.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 
 /**
- * The outcome of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated. `Gone`:
- * the pod no longer exists. `Refused`: the eviction was refused. `Unknown`: no answer, or a webhook could not read the
- * pod, so an evacuation may have started.
+ * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is evicted later. `Gone`: the
+ * pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown whether an evacuation has started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** KubeVirt and Lifeboat put this text before the message of each repeated eviction of a VM. */
+/** The messages of repeated evictions start with this text. */
 const REPEATED = /^Evacuation in progress: /;
-/** The API server puts this text before the message of an admission webhook. */
+/** The API server adds this text before a webhook's message. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
-/**
- * Interprets the answer to an eviction. `prefixes`: the starts of messages that announce an eviction in the background.
- * A pod without the request-evict-only annotation has no prefixes.
- */
+/** Interprets the answer to an eviction. `prefixes` are the starts of messages that announce a later eviction. */
 export function interpretAnswer(
   answer: { readonly code: number; readonly message: string },
   prefixes: readonly string[],
@@ -49,29 +45,26 @@ export function interpretAnswer(
   return saysUndecided(said) ? "Unknown" : "Refused";
 }
 
-/**
- * The outcome of an action. `Failed`: there was no answer, or an unknown answer, so the action may have been performed.
- */
+/** The result of an action. `Failed`: it is unknown whether the action was performed. */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
-/** A cycle's requests to the cluster. None of them throws. */
+/** The requests of a cycle. These functions throw no errors. */
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
-  /** Returns the VMI's Evacuations, including ended ones. Undefined: they could not be read. */
+  /** Returns all Evacuations of the VMI. Returns undefined if an error occurs. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
   evict(nominated: Nominated): Promise<EvictionOutcome>;
   now(): Date;
 }
 
 /**
- * `PodChanged`: the pod changed since the cycle read it, or another process requested its eviction first. `BackingOff`:
- * the VM's last evacuation just ended without a move. `InProgress`: another party's evacuation started since the cycle
- * read the cluster.
+ * `PodChanged`: the pod has changed, or its eviction was requested by another process. `BackingOff`: the VM's last
+ * evacuation failed recently. `InProgress`: another evacuation of the VM has started.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 
-/** Why a cycle ended. `AnotherCycle`: another process runs a cycle at the same time. */
+/** Why a cycle ended. `AnotherCycle`: another process is running a cycle. */
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
@@ -81,11 +74,10 @@ export interface Requesting {
   readonly settings: Settings;
   readonly vmis: Vmis;
   readonly counters: Counters;
-  /** Collects the pods that other parties evict in the background. */
   readonly memory: Map<string, Noted>;
   /** The start of the cycle (RFC 3339). */
   readonly startedAt: string;
-  /** The time after which the cycle makes no request. */
+  /** The cycle sends no request after this time. */
   readonly until: Date;
 }
 
@@ -115,14 +107,11 @@ async function evict(nominated: Nominated, r: Requesting): Promise<EvictionOutco
   return outcome;
 }
 
-/** Names descheduling, the profile and the plugin in `spec.requestedBy`. */
 function requesterOf({ profile, plugin }: Nominated): string {
   return `${DESCHEDULING}: ${profile}/${plugin}`;
 }
 
-/**
- * Requests an evacuation. Reads Evacuations first, to join an evacuation that has just started, for example by a drain.
- */
+/** Requests an evacuation. Reads the VM's Evacuations first, because another evacuation may have started recently. */
 async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { name, uid } = nominated.pod;
   const evacuations = await r.requests.evacuationsOf(vmi);
@@ -147,7 +136,7 @@ const RESULT_OF_CREATION = {
   Failed: "Unknown",
 } as const satisfies Record<ActOutcome, RequestResult>;
 
-/** The Event on the pod for each outcome. A failed request gets an Event only if the policy asks for it. */
+/** The Event for each result. Failed requests have an Event only if the policy contains `notifyFailures`. */
 const EVENTS = {
   Evicted: { reason: "Descheduled", words: MESSAGES.evicted },
   Background: { reason: "Descheduled", words: MESSAGES.evacuated },
@@ -169,7 +158,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** Counts a request, even if it got no answer, because it may have started an evacuation. */
+/** Counts a request. Includes requests without an answer, because they may have started an evacuation. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
   if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
   if (outcome === "Evicted") counters.evicted(pod);

@@ -1,4 +1,7 @@
-/** RemovePodsViolatingInterPodAntiAffinity: evicts pods whose required anti-affinity excludes a neighbour. */
+/**
+ * RemovePodsViolatingInterPodAntiAffinity evicts pods whose required anti-affinity excludes another pod of the topology
+ * domain.
+ */
 import type { PodTerm, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { isFinal, ownValue } from "../../kube/objects.ts";
 import { CREATED_BY_LABEL } from "../../kube/names.ts";
@@ -19,7 +22,7 @@ export const antiAffinity: Plugin<Arguments> = {
   arguments: Arguments,
   *nominate(args, world) {
     const excludes = neighbourhood(args, world);
-    /** UIDs of pods that are nominated already. If two pods exclude each other, only one of them has to leave. */
+    /** UIDs of nominated pods. If two pods exclude each other, only one of them is nominated. */
     const gone = new Set<string>();
     for (const node of world.nodes.toSorted(byNodeName)) {
       const verdict = yield* nominateOn(node, { args, world, gone, excludes });
@@ -53,8 +56,8 @@ function isCandidate(pod: ScheduledPod, { args, world }: Run): boolean {
 }
 
 /**
- * Finds the neighbours that a pod's anti-affinity excludes. Ignores neighbours that are leaving. Like upstream, ignores
- * neighbours that the arguments do not select.
+ * Returns a function that checks a pod's anti-affinity against other pods. Ignores pods that are leaving, and pods that
+ * the arguments do not select.
  */
 function neighbourhood(args: Arguments, world: PluginWorld): Run["excludes"] {
   const labelsOf = new Map(world.nodes.map(({ name, labels }) => [name, labels]));
@@ -85,7 +88,6 @@ interface Asked {
   readonly domain: string;
 }
 
-/** Returns whether both are the same pod, or the source and target pod of one migration. */
 function isSame(pod: ScheduledPod, other: ScheduledPod): boolean {
   const vmi = pod.labels[CREATED_BY_LABEL];
   return pod.uid === other.uid || (vmi !== undefined && vmi === other.labels[CREATED_BY_LABEL]);

@@ -1,4 +1,4 @@
-/** DefaultEvictor: decides which pods may be evicted at all. Upstream: defaultevictor of the descheduler. */
+/** DefaultEvictor decides which pods may be evicted. Upstream: defaultevictor of the descheduler. */
 import * as z from "zod/mini";
 import { matches } from "../../kube/objects.ts";
 import {
@@ -14,7 +14,7 @@ import { nodeFit } from "./node-fit.ts";
 import type { ArgumentsOf, Evictor, EvictorWorld } from "./plugin.ts";
 import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Priority of the PriorityClass `system-cluster-critical`. Pods with at least this priority are always protected. */
+/** The priority of the PriorityClass `system-cluster-critical`. */
 const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 export const DEFAULT_PROTECTIONS = [
@@ -33,7 +33,7 @@ function protections<Name extends PodProtection>(names: readonly [Name, ...Name[
   return listArgument(z.enum(names, MESSAGES.oneOf(names)));
 }
 
-/** The arguments of the plugin, as in upstream's defaultevictor/{types,validation}.go. Every other key is an error. */
+/** The arguments of the plugin. Unknown keys are errors. Upstream: defaultevictor/{types,validation}.go. */
 export const EvictorArguments = z.lazy(() =>
   z.pipe(
     mapping({
@@ -52,7 +52,7 @@ export const EvictorArguments = z.lazy(() =>
     }),
     z.transform(({ noEvictionPolicy, podProtections: { defaultDisabled, extraEnabled }, ...args }) => ({
       ...args,
-      /** Whether a pod's annotation `prefer-no-eviction` prevents its eviction. */
+      /** Whether the annotation `prefer-no-eviction` prevents the eviction of a pod. */
       obeysPreference: noEvictionPolicy === "Mandatory",
       protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
     })),
@@ -78,19 +78,19 @@ export function prefersNoEviction(pod: ScheduledPod): boolean {
 function isEvictable(pod: ScheduledPod, args: EvictorArguments, world: EvictorWorld): boolean {
   if (isStatic(pod) || pod.deleting) return false;
   if (!args.protections.every((protection) => PASSES[protection](pod, args))) return false;
-  // Even without the protection PodsWithoutOwner, a pod without an owner must have failed.
+  // A pod without an owner may be evicted only if it has failed.
   if (pod.owners.length === 0 && pod.phase !== "Failed") return false;
   if (args.labelSelector !== undefined && !matches(args.labelSelector, pod.labels)) return false;
   return hasReplicas(pod, args, world);
 }
 
-/** Returns whether the pod is static. The deletion of its mirror pod does not stop a static pod. */
+/** Returns whether the pod is a mirror pod of a static pod. Deleting it does not stop the static pod. */
 function isStatic({ annotations }: ScheduledPod): boolean {
   const source = annotations[CONFIG_SOURCE_ANNOTATION];
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
 
-/** For each protection, a function that returns whether the pod may be evicted. */
+/** Functions that return true if a protection allows the eviction of the pod. */
 const PASSES = {
   PodsWithLocalStorage: ({ localStorage }) => !localStorage,
   SystemCriticalPods: ({ priority = -Infinity }, { priorityThreshold }) =>
@@ -102,8 +102,8 @@ const PASSES = {
 } as const satisfies Record<PodProtection, (pod: ScheduledPod, args: EvictorArguments) => boolean>;
 
 /**
- * Returns whether the pod's only owner has enough replicas. Unlike upstream, ignores pods of other namespaces, because
- * any tenant may name this owner in a pod.
+ * Returns whether the pod's owner has enough replicas. Ignores pods of other namespaces, because a tenant can write any
+ * owner into a pod.
  */
 function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;

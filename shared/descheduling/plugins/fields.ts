@@ -1,9 +1,9 @@
-/** Schemas for the values in a policy file. A known key may be null, because Go parses null like a missing key. */
+/** Schemas for the values of a policy file. A key with the value null is treated as missing, as in Go. */
 import * as z from "zod/mini";
 import type { LabelSelector, LabelSelectorRequirement } from "../../kube/facts.ts";
 import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Returns a schema of a mapping with exactly these keys. */
+/** Returns a schema of a mapping that allows only these keys. */
 export function mapping<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const withoutNulls = (input: unknown): unknown => {
     if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
@@ -26,7 +26,7 @@ export const CountArgument = z.lazy(() => z.int(MESSAGES.count).check(z.nonnegat
 const INT32 = MESSAGES.int32;
 export const Int32 = z.lazy(() => z.int(INT32).check(z.minimum(-(2 ** 31), INT32), z.maximum(2 ** 31 - 1, INT32)));
 
-/** Durations in Go's form, in hours, minutes and seconds. */
+/** A duration in Go's format with hours, minutes and seconds. */
 const TIMES = /^(?=.)(?:(\d{1,6})h)?(?:(\d{1,8})m)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?$/;
 
 function secondsOf(text: string): number {
@@ -49,13 +49,12 @@ function isLabelValue(text: string): boolean {
   return VALUE.test(text);
 }
 
-/** One requirement in the text form of a label selector. */
 const REQUIREMENT =
   /^(?:! ?(?<absent>[^ =!(),<>]+)|(?<key>[^ =!(),<>]+)(?: ?(?<sign>!=|==?) ?(?<value>[^ =!(),<>]*))?)$/;
 
 /**
- * Parses a label selector in text form. Returns undefined for an invalid selector, and for set-based requirements such
- * as `x in (a,b)`. An empty text selects everything.
+ * Parses a label selector in text form. Returns undefined for an invalid selector, and for a set-based selector such as
+ * `x in (a,b)`. An empty text selects everything.
  */
 export function selectorOf(text: string): LabelSelector | undefined {
   const parts =
@@ -86,7 +85,7 @@ export const SelectorText = z.lazy(() =>
 const LabelKey = z.lazy(() => z.string(MESSAGES.labelKey).check(z.refine(isLabelKey, MESSAGES.labelKey)));
 const LabelValue = z.lazy(() => z.string(MESSAGES.labelValue).check(z.refine(isLabelValue, MESSAGES.labelValue)));
 
-/** A metav1 LabelSelectorRequirement that LabelSelectorAsSelector accepts. */
+/** A LabelSelectorRequirement that Kubernetes accepts. */
 const Requirement = z.lazy(() =>
   mapping({
     key: LabelKey,
@@ -108,8 +107,8 @@ export const SelectorArgument: z.ZodMiniType<LabelSelector> = z.lazy(() =>
 );
 
 /**
- * The `include` or `exclude` list of namespaces. A policy may use only one of the two lists, and an empty list counts
- * as absent.
+ * The `include` or `exclude` list of namespaces. Only one of the lists may be used. An empty list is treated as
+ * missing.
  */
 export const Namespaces = z.lazy(() => {
   const names = z.exactOptional(z.array(text(MESSAGES.namespace), MESSAGES.list));

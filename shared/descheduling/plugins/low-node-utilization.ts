@@ -1,4 +1,4 @@
-/** LowNodeUtilization: evicts pods from over-utilised nodes while under-utilised nodes have room. */
+/** LowNodeUtilization evicts pods from over-utilised nodes while under-utilised nodes have free resources. */
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import { isFinal, ownValue, untolerated } from "../../kube/objects.ts";
@@ -59,16 +59,13 @@ export const lowNodeUtilization: Plugin<Arguments> = {
   },
 };
 
-/** A node's usage: the sum of its pods' requests for each counted resource, and the number of pods. */
+/** The requests of a node's pods, summed up per resource, and the number of pods. */
 interface NodeUsage {
   readonly node: ScheduledNode;
   readonly usage: ReadonlyMap<string, number>;
 }
 
-/**
- * Returns the resources that have a threshold, and always CPU, memory and pods, because other nodes must not run out of
- * these three.
- */
+/** Returns the resources with a threshold, and always CPU, memory and pods. */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
 }
@@ -83,7 +80,7 @@ function requestOf(pod: ScheduledPod, resource: string): number {
   return resource === "pods" ? 1 : (ownValue(pod.requests, resource) ?? 0);
 }
 
-/** Returns whether any resource is above its threshold. Resources that the node does not have are ignored. */
+/** Returns whether a resource of the node is above its threshold. */
 function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
   return Object.entries(thresholds).some(([resource, percent]) => {
     const capacity = ownValue(node.allocatable, resource) ?? 0;
@@ -94,14 +91,14 @@ function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
 interface Run {
   readonly args: Arguments;
   readonly world: PluginWorld;
-  /** The remaining room of all under-utilised nodes together. */
+  /** The free resources of all under-utilised nodes together, keyed by resource. */
   readonly room: Map<string, number>;
   readonly mayGo: (pod: ScheduledPod) => boolean;
 }
 
 /**
- * Sorts nodes by the sum of all their requests, the fullest first. Memory dominates the sum, because it is counted in
- * bytes.
+ * Sorts nodes by the sum of their requests, in descending order. The sum consists mostly of memory, because memory is
+ * in bytes.
  */
 const fullestFirst: Order<NodeUsage> = inLevels(
   by(({ usage }) => -[...usage.values()].reduce((sum, amount) => sum + amount, 0)),
@@ -115,8 +112,8 @@ function roomOn(under: readonly NodeUsage[], args: Arguments, resources: readonl
 }
 
 /**
- * Returns the amount of a resource up to which pods may fill a node. The threshold is rounded down. Without a
- * threshold, pods may fill the whole node.
+ * Returns how much of a resource may be used on a node. The threshold is rounded down. Without a threshold, returns the
+ * node's allocatable amount.
  */
 function targetOf({ allocatable }: ScheduledNode, resource: string, { targetThresholds }: Arguments): number {
   const capacity = ownValue(allocatable, resource) ?? 0;
@@ -124,7 +121,7 @@ function targetOf({ allocatable }: ScheduledNode, resource: string, { targetThre
   return percent === undefined ? capacity : Math.trunc(percent * 0.01 * capacity);
 }
 
-/** Nominates one node's pods until the node is no longer over-utilised or no room is left. */
+/** Nominates pods of a node until the node is no longer over-utilised, or the other nodes have no free resources. */
 function* relieve(source: NodeUsage, run: Run): Generator<Nomination, Verdict | undefined, Verdict> {
   const usage = new Map(source.usage);
   let limit = run.args.evictionLimits?.node ?? Infinity;
@@ -161,7 +158,7 @@ const CHEAPEST_FIRST: readonly Order<ScheduledPod>[] = [
 
 /**
  * Returns a filter for pods. A pod passes if it may be evicted, its namespace is not excluded, and it tolerates the
- * taints of a node with room.
+ * taints of an under-utilised node.
  */
 function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorld): Run["mayGo"] {
   const exclude = args.evictableNamespaces?.exclude ?? [];
@@ -171,8 +168,8 @@ function mayGoTo(under: readonly NodeUsage[], args: Arguments, world: PluginWorl
 }
 
 /**
- * Returns whether the pod tolerates all taints, of any effect. Like upstream, returns false for a pod with fewer
- * tolerations than taints, although one toleration may cover several taints.
+ * Returns whether the pod tolerates all taints. Like upstream, returns false for a pod with fewer tolerations than
+ * taints.
  */
 function toleratesAll(taints: readonly Taint[], { tolerations = [] }: ScheduledPod): boolean {
   return tolerations.length >= taints.length && untolerated(taints, tolerations) === undefined;

@@ -1,6 +1,6 @@
-/** All messages of the descheduling plugins: problems of their arguments, and reasons to evict a pod. */
+/** All messages of the descheduling plugins: wrong arguments, and reasons to evict a pod. */
 export const PLUGIN_MESSAGES = {
-  // Problems of arguments
+  // Messages about wrong arguments
   mapping: "expected a mapping",
   list: "expected a list",
   trueOrFalse: "expected true or false",

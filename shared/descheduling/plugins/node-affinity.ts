@@ -1,4 +1,4 @@
-/** RemovePodsViolatingNodeAffinity: evicts pods whose node no longer meets their required affinity. */
+/** RemovePodsViolatingNodeAffinity evicts pods whose node no longer matches their required node affinity. */
 import * as z from "zod/mini";
 import { isFinal, isWanted } from "../../kube/objects.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -34,7 +34,7 @@ export const nodeAffinity: Plugin<Arguments> = {
 
 function violators(node: ScheduledNode, args: Arguments, world: PluginWorld): Iterable<Nomination> {
   const reason = MESSAGES.nodeAffinity(node.name);
-  // Like upstream, checks the nodeSelector only for pods that also have the required affinity.
+  // Like upstream, ignores the nodeSelector of pods without a required affinity.
   const nominationOf = (pod: ScheduledPod) =>
     !isFinal(pod) && pod.placement.required !== undefined && !isWanted(pod.placement, node)
       ? { pod, reason }

@@ -1,7 +1,7 @@
 /**
- * Decides whether a pod could run on another node, by the scheduler's rules. Anti-affinity is compared only with pods
- * on that node, not with all pods of the topology domain. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode`
- * of the descheduler (pkg/descheduler/node).
+ * Decides whether a pod could run on another node, with the rules of the scheduler. Compares anti-affinity only with
+ * pods of that node. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler
+ * (pkg/descheduler/node).
  */
 import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -11,7 +11,6 @@ import type { PluginWorld } from "./plugin.ts";
 import { isFinal } from "../../kube/objects.ts";
 
 export interface NodeFit {
-  /** Returns whether the pod fits any of the nodes, its own node included. */
   readonly fitsAny: (pod: ScheduledPod) => boolean;
   readonly fitsAnyOther: (pod: ScheduledPod) => boolean;
 }
@@ -41,7 +40,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
     const fitsOther = (node: ScheduledNode) => node.name !== pod.nodeName && fits(next, spotOf(node));
     return first !== undefined && (fitsOther(first) || nodes.some(fitsOther));
   };
-  // The pod already uses room on its own node.
+  // The requests of the pod are already part of its node's usage.
   const fitsItsOwn = (pod: ScheduledPod) => {
     const own = byName.get(pod.nodeName);
     return own !== undefined && fits({ pod, cpu: {} }, { node: own });

@@ -1,4 +1,4 @@
-/** RemovePodsViolatingNodeTaints: evicts pods that do not tolerate a taint that their node got later. */
+/** RemovePodsViolatingNodeTaints evicts pods that do not tolerate a taint of their node. */
 import * as z from "zod/mini";
 import type { Taint } from "../../kube/facts.ts";
 import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -49,7 +49,7 @@ function counts(taint: Taint, args: Arguments): boolean {
   return args.includedTaints.length === 0 || isListed(taint, args.includedTaints);
 }
 
-/** Returns whether the list has the taint's key, or its key and value. */
+/** Returns whether the list contains `KEY` or `KEY=VALUE` of the taint. */
 function isListed({ key, value }: Taint, list: readonly string[]): boolean {
   return list.includes(key) || (Boolean(value) && list.includes(`${key}=${value}`));
 }

@@ -1,4 +1,4 @@
-/** Nominates pods for plugins: selects pods by the arguments, sorts them, and stops at a limit. */
+/** Nominates pods for plugins: selects pods with the plugin's arguments, sorts the pods, and obeys limits. */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { matches } from "../../kube/objects.ts";
@@ -7,7 +7,7 @@ import { Namespaces, SelectorArgument } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
 import { type Order, podOrder, type Sorting, sorting } from "./sort.ts";
 
-/** Arguments of the plugins that choose among all pods of a node. */
+/** Arguments of plugins that select pods. */
 export const selection = {
   namespaces: z.exactOptional(Namespaces),
   labelSelector: z.exactOptional(SelectorArgument),
@@ -22,7 +22,7 @@ export interface PodSelection extends Sorting {
 export interface NominationRule {
   readonly args: PodSelection;
   readonly world: PluginWorld;
-  /** Returns the nomination of the pod. Returns undefined if the pod may stay. */
+  /** Returns the nomination of the pod. Returns undefined if the pod need not leave. */
   readonly nominationOf: (pod: ScheduledPod) => Nomination | undefined;
 }
 
@@ -42,7 +42,7 @@ export function* nominationsAmong(
   }
 }
 
-/** Returns whether the arguments select the pod. An absent argument or an empty list excludes no pod. */
+/** Returns whether the arguments select the pod. An undefined or empty list selects every pod. */
 export function isSelected({ namespaces, labelSelector }: PodSelection, pod: ScheduledPod): boolean {
   const { include = [], exclude = [] } = namespaces ?? {};
   if (include.length > 0 && !include.includes(pod.namespace)) return false;
@@ -51,8 +51,8 @@ export function isSelected({ namespaces, labelSelector }: PodSelection, pod: Sch
 }
 
 /**
- * Nominates pods group by group. Each group is one node's pods: the node's limit ends the group, and the total limit
- * ends the plugin.
+ * Nominates the pods of one node after another. `NodeLimit` skips the node's remaining pods. `TotalLimit` skips all
+ * remaining pods.
  */
 export function* nominateInGroups(groups: Iterable<Iterable<Nomination>>): Nominations {
   for (const group of groups) {
@@ -64,7 +64,7 @@ export function* nominateInGroups(groups: Iterable<Iterable<Nomination>>): Nomin
   }
 }
 
-/** Returns a function that computes a value once for all items with the same key: many pods or nodes share values. */
+/** Returns a function that computes the value only once for all items with the same key. */
 export function oncePer<T, V>(keyOf: (item: T) => string, compute: (item: T) => V): (item: T) => V {
   const known = new Map<string, { readonly value: V }>();
   return (item) => {

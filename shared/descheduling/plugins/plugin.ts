@@ -1,6 +1,6 @@
 /**
- * The interface of all descheduling plugins. A plugin is a generator: it nominates one pod, receives the verdict, and
- * continues. Plugins send no requests; the cycle sends them.
+ * The interface of descheduling plugins. A plugin is a generator. It nominates one pod, receives the verdict, and
+ * continues.
  */
 import type * as z from "zod/mini";
 import type { NextPod } from "../../preflight/next-pod.ts";
@@ -8,48 +8,42 @@ import type { ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
 
 export interface Nomination {
   readonly pod: ScheduledPod;
-  /** The reason in words, which becomes part of the Eviction's `reason` annotation. */
+  /** The reason in words. The Eviction's `reason` annotation contains this text. */
   readonly reason?: string;
 }
 
 /**
- * `Accepted`: the pod's evacuation or eviction is in progress. `NodeLimit`: no further pod of this node. `TotalLimit`:
- * no further pod at all. `Skipped`: not this pod (a namespace's limit, a refusal), but perhaps the next.
+ * `Accepted`: the pod's eviction is in progress. `NodeLimit`: no other pod of this node can be evicted. `TotalLimit`:
+ * no other pod can be evicted. `Skipped`: this pod cannot be evicted, but other pods can.
  */
 export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
 
 export type Nominations = Generator<Nomination, void, Verdict>;
 
-/**
- * Decides which pods may be evicted, by the DefaultEvictor of the plugin's profile. Always protects the target pod of a
- * migration.
- */
+/** Decides which pods may be evicted, according to the profile's DefaultEvictor. Protects the targets of migrations. */
 export interface Evictor {
   filter(pod: ScheduledPod): boolean;
-  /** Plugins call this filter last, because it is expensive. */
+  /** An expensive filter. Plugins call it last. */
   preEvictionFilter(pod: ScheduledPod): boolean;
 }
 
 export interface PluginWorld {
-  /** Ready nodes that the policy selects, cordoned ones included. */
+  /** The Ready nodes that the policy selects. Includes cordoned nodes. */
   readonly nodes: readonly ScheduledNode[];
-  /** All pods bound to a node, including finished ones. */
+  /** Returns all pods of a node. Includes finished pods. */
   podsOn(node: string): readonly ScheduledPod[];
-  /** Returns the pod that would replace this pod: for a VM, the migration's target pod; otherwise, an equal pod. */
+  /** Returns the pod that would replace this pod. For a VM, returns the target pod of a migration. */
   nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
-  /**
-   * Whether the pod's evacuation is in progress. Plugins nominate such a pod first: it counts against the limits, and
-   * is not requested again.
-   */
+  /** Whether the pod's eviction is in progress. Plugins nominate such pods first, because the limits include them. */
   isInProgress(pod: ScheduledPod): boolean;
   readonly now: Date;
 }
 
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
-  /** All Ready nodes, including nodes that the policy does not select, because a pod may move to any Ready node. */
+  /** All Ready nodes, because a pod may move to a node that the policy does not select. */
   readonly nodes: readonly ScheduledNode[];
-  /** How many pods of the namespace, including finished ones, have an owner with this UID. */
+  /** Returns the number of pods of this owner in the namespace. Includes finished pods. */
   replicasOf(namespace: string, ownerUID: string): number;
 }
 
@@ -58,11 +52,12 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Schema>>;
 
 /**
- * The arguments have upstream's keys, defaults and rules: pkg/framework/plugins/NAME/{types,defaults,validation}.go.
+ * A plugin with the same arguments, defaults and rules as upstream. Upstream:
+ * pkg/framework/plugins/NAME/{types,defaults,validation}.go.
  */
 export interface Plugin<Arguments> {
   readonly name: string;
-  /** All `deschedule` plugins of all profiles run before the first `balance` plugin. */
+  /** All `deschedule` plugins run before the `balance` plugins. */
   readonly extensionPoint: "deschedule" | "balance";
   readonly arguments: z.ZodMiniType<Arguments>;
   nominate(args: Arguments, world: PluginWorld): Nominations;

@@ -1,4 +1,4 @@
-/** PodLifeTime: evicts pods that are too old, the oldest first. */
+/** PodLifeTime evicts pods that are too old. The oldest pods are evicted first. */
 import * as z from "zod/mini";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
 import { CountArgument, mapping } from "./fields.ts";
@@ -22,7 +22,7 @@ export const podLifeTime: Plugin<Arguments> = {
     const pods = world.nodes.flatMap(({ name }) => world.podsOn(name));
     const oldestFirst = by((pod: ScheduledPod) => pod.createdAt);
     for (const nomination of nominationsAmong(pods, { args, world, nominationOf }, oldestFirst)) {
-      // A node's limit does not end the list: the next pod may be on another node.
+      // `NodeLimit` is ignored, because the next pod may be on another node.
       if ((yield nomination) === "TotalLimit") return;
     }
   },

@@ -1,6 +1,6 @@
 /**
- * Sorts pods: evacuations in progress first, then by the sorters that the arguments name, then by the plugin's
- * preference (KEP-1397).
+ * Sorts pods by three criteria: whether the eviction is in progress, the sorters in the arguments, and the plugin's own
+ * order (KEP-1397).
  */
 import * as z from "zod/mini";
 import type { QosClass, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -10,7 +10,7 @@ import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 export type Order<T> = (a: T, b: T) => number;
 
-/** Sorts ascending by the value that `read` returns. */
+/** Sorts in ascending order by the value that `read` returns. */
 export function by<T>(read: (item: T) => number | string): Order<T> {
   return (a, b) => {
     const [x, y] = [read(a), read(b)];
@@ -19,19 +19,18 @@ export function by<T>(read: (item: T) => number | string): Order<T> {
   };
 }
 
-/** Combines orders. Each order decides only between items that all earlier orders call equal. */
+/** Combines several orders. A later order is used only if all earlier orders treat two items as equal. */
 export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
   return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
 }
 
-/** Sorts nodes by name, so that the same cluster gives the same nominations. Upstream leaves the order to chance. */
+/** Sorts nodes by name. Upstream uses a random order. */
 export const byNodeName: Order<ScheduledNode> = by((node) => node.name);
 
 const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];
 
 const QOS_ORDER: Readonly<Record<QosClass, number>> = { BestEffort: 0, Burstable: 1, Guaranteed: 2 };
 
-/** The sorters that a policy can name. A sorter's name says which pods come first. */
 export const SORTERS = {
   LowestPriority: by(({ priority }) => priority ?? -Infinity),
   LowestQoS: by(({ qosClass }) => QOS_ORDER[qosClass]),
@@ -53,14 +52,14 @@ export const sorting = {
 };
 
 export interface Sorting {
-  /** Whether pods with an evacuation in progress come first. Absent: true. */
+  /** Whether pods with an eviction in progress come first. The default is true. */
   readonly inProgressFirst?: boolean;
   readonly sorters?: readonly Sorter[];
 }
 
 /**
- * Returns the order of pods. Evacuations in progress come first, so that the limits include them before another pod is
- * requested; a plugin may switch this order off.
+ * Returns the order in which pods are nominated. By default, pods with an eviction in progress come first, because the
+ * limits include them.
  */
 export function podOrder(
   { inProgressFirst = true, sorters = [] }: Sorting,

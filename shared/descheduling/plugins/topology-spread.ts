@@ -1,7 +1,4 @@
-/**
- * RemovePodsViolatingTopologySpreadConstraint: evicts pods from domains with too many pods, until the constraint is
- * met.
- */
+/** RemovePodsViolatingTopologySpreadConstraint evicts pods from topology domains with too many pods. */
 import * as z from "zod/mini";
 import type { LabelSelector } from "../../kube/facts.ts";
 import { isFinal, isWanted, matches, ownValue, untolerated } from "../../kube/objects.ts";
@@ -42,14 +39,13 @@ export const topologySpread: Plugin<Arguments> = {
 interface Run {
   readonly args: Arguments;
   readonly world: PluginWorld;
-  /** Pods that leave because of an earlier constraint. */
   readonly gone: Set<string>;
   readonly fullNodes: Set<string>;
 }
 
 /**
- * A constraint of one or more pods. `counts`: whether the constraint counts pods on the node, by node affinity and
- * tolerations.
+ * A constraint of one or more pods. `counts` returns whether the constraint applies to a node. This depends on node
+ * affinity and tolerations.
  */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;
@@ -92,11 +88,11 @@ interface Domain {
   readonly name: string;
   readonly nodes: readonly string[];
   size: number;
-  /** Pods that may leave; the last in the list leaves first. */
+  /** Pods that may be evicted. The last pod is evicted first. */
   readonly candidates: ScheduledPod[];
 }
 
-/** Moves one pod after another from the largest domain to the smallest until the constraint is met. */
+/** Evicts pods from the largest domain until the constraint is met. */
 function* balance(
   constraint: Constraint,
   pods: readonly ScheduledPod[],
@@ -120,7 +116,7 @@ function* balance(
   return undefined;
 }
 
-/** Takes the next pod from the largest domain, if this domain has too many pods. */
+/** Removes the next pod from the largest domain. Returns undefined if the constraint is met. */
 function unevenIn(domains: readonly Domain[], { maxSkew }: Constraint) {
   const withCandidates = domains.filter(({ candidates }) => candidates.length > 0);
   const [smallest, largest] = [firstOf(domains, SMALLEST_FIRST), firstOf(withCandidates, LARGEST_FIRST)];
@@ -143,10 +139,7 @@ const LARGEST_FIRST: Order<Domain> = inLevels(
   by(({ name }) => name),
 );
 
-/**
- * Counts pods as the scheduler does: every pod that the constraint selects, on nodes where it applies. Upstream counts
- * only pods that may be evicted.
- */
+/** Counts the pods in each domain. Like the scheduler, includes pods that may not be evicted. */
 function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly ScheduledPod[], run: Run): Domain[] {
   const { args, world, gone } = run;
   const nodes = world.nodes.filter((node) => ownValue(node.labels, topologyKey) !== undefined && counts(node));
@@ -162,14 +155,14 @@ function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly
   });
 }
 
-/** Sorts pods: a pod with a nodeSelector or a required node affinity leaves last. */
+/** Pods with a nodeSelector or a required node affinity are evicted last. */
 const FREE_FIRST = by(({ placement: { nodeSelector, required } }: ScheduledPod) =>
   required !== undefined || Object.keys(nodeSelector).length > 0 ? 1 : 0,
 );
 
 /**
- * Returns whether the pod may leave. The pod's node must not have reached its limit of evictions. A pod that is not
- * leaving yet must also fit a node in a domain of below-average size.
+ * Returns a filter for pods that may leave. Checks the limit of the pod's node, and whether the pod fits a node in a
+ * domain of below-average size.
  */
 function mayGoFrom(domains: readonly Domain[], { args, world, fullNodes }: Run): (pod: ScheduledPod) => boolean {
   const average = domains.reduce((sum, { size }) => sum + size, 0) / domains.length;
