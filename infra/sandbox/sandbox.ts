@@ -14,7 +14,6 @@ import type { ProcessKnobs } from "./processes/processes.ts";
 import { startReal } from "./real.ts";
 import { startSimulated } from "./simulated.ts";
 
-/** Options for simulated and for real control planes. */
 export interface SandboxOptions {
   /** The port of the API server. By default, the system chooses a free port. */
   readonly port?: number;
@@ -70,7 +69,6 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
   readonly workloads?: boolean;
 }
 
-/** Options for a control plane of real programs. */
 export interface RealOptions extends SandboxOptions {
   readonly controlPlane: {
     /** The folder with the programs. README.md describes this folder. */

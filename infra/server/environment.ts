@@ -10,7 +10,6 @@ const Variables = z.pipe(
     [CLUSTER_VARIABLE]: z._default(z.string().check(z.regex(/^[\w.-]+$/, MESSAGES.clusterName)), DEFAULT_CLUSTER),
     /** The name of this pod. The Lease contains the name of its holder. */
     POD_NAME: z.string(MESSAGES.podName).check(z.minLength(1, MESSAGES.podName)),
-    /** The port of the webhooks and the other endpoints, over TLS. */
     HTTPS_PORT: z._default(Port, 8443),
     /** The port of /healthz, /readyz and /metrics. */
     PORT: z._default(Port, 8080),

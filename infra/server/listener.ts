@@ -11,7 +11,6 @@ export interface Pair {
   readonly keyPem: string;
 }
 
-/** Answers a request. The app may continue to work after the answer. */
 export type AnswerRequest = (request: Request, context: ExecutionContext) => Response | Promise<Response>;
 
 export interface Listener {

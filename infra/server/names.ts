@@ -6,6 +6,5 @@ export const NAMESPACE = LIFEBOAT_NAMESPACE;
 export const NAME = "lifeboat-server";
 /** The host name of the Service. The server's certificate must contain this name. */
 export const HOST = `${NAME}.${NAMESPACE}.svc`;
-/** The environment variable with the cluster's name. */
 export const CLUSTER_VARIABLE = "LIFEBOAT_CLUSTER";
 export const DEFAULT_CLUSTER = "local";

@@ -27,7 +27,6 @@ export interface ServerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called if the server cannot listen on its port. */
   readonly onFatal: (error: unknown) => void;
 }
 

@@ -34,7 +34,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   await mkdir(folder, { recursive: true });
   // The entry is written last, because another process may load the bundle at the same time.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
-    // All other names contain a hash of the content, so an existing file is up to date.
+    // All file names except `index.*` contain a hash of the content, so an existing file is up to date.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;
     const aside = `${folder}-${randomUUID()}-${basename(path)}`;
     await writeFile(aside, contents);
@@ -45,7 +45,6 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
   return join(folder, "index.js");
 }
 
-/** Lists all modules of the bundle. The entry is the first module. */
 export async function modulesOf(bundle: string): Promise<readonly string[]> {
   const files = (await readdir(dirname(bundle))).filter((file) => file.endsWith(".js"));
   return [...files.filter(isEntry), ...files.filter((file) => !isEntry(file))].map((file) =>

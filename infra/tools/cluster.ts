@@ -41,7 +41,6 @@ function orRefuse<T>(parsed: Parsed<T>): T {
   throw new Refused(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join("\n"));
 }
 
-/** Names that are valid in a URL path and as a key in Workers KV. */
 const NAME = /^[A-Za-z0-9][\w.-]{0,127}$/;
 const FLAGS = { entry: TEXT, local: FLAG, env: TEXT, config: TEXT, "persist-to": TEXT, help: HELP };
 

@@ -21,7 +21,7 @@ export type ActResult = "Done" | "Conflict" | "Refused";
 export interface Performing {
   readonly cluster: Client;
   readonly now: () => Date;
-  /** Receives every error. */
+  /** Called for every error, even if the other actions continue. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
   /** Returns a client with a shorter time limit, for optional actions. The default is `cluster`. */
   readonly besides?: () => Client;
@@ -157,7 +157,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "AnnotateMigration":
       return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
-      // A migration that has started since is not deleted.
+      // A waiting migration is deleted only if it has not changed.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);
@@ -187,7 +187,6 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
 /** The message of KubeVirt's webhook if the VMI already has a migration. This is not treated as a refusal. */
 const IN_FLIGHT = "in-flight migration detected";
 
-/** The API server's message for a missing permission. */
 const UNAUTHORIZED = "cannot create resource";
 
 async function createMigration(

@@ -77,7 +77,7 @@ async function cycle(deps: DeschedulingDeps, { annotations }: LeaseFacts): Promi
   return await runCycle({ ...(await observe(deps)), policy, settings, until, now, memory }, requestsOf(deps));
 }
 
-/** Reads VMIs after the pods. A launcher pod without a VMI in the list has no VMI. */
+/** Reads VMIs after the pods, so that no launcher pod is newer than the list of VMIs. */
 async function observe({ cluster }: DeschedulingDeps) {
   const evacuations = await readActiveEvacuations(cluster);
   const [nodes, pods] = await Promise.all([

@@ -33,7 +33,6 @@ export const descheduling = {
   examine,
 } as const satisfies Feature;
 
-/** Checks the policy of Lifeboat's own descheduling. */
 async function examine({ settings, policy }: Examined): Promise<readonly Finding[]> {
   if (!settings.featureGates.includes(gates[0])) return [];
   const loaded = await policy();

@@ -80,8 +80,8 @@ export function uncountedFailures(
 }
 
 /**
- * The order of failed migrations with the same creation time: other migrations, the last counted migration, and the
- * migration in the status.
+ * Returns the rank of a failed migration among migrations with the same creation time. The migration in the status has
+ * the highest rank.
  */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;

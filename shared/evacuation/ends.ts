@@ -24,7 +24,7 @@ export function vmiGone(f: EvacuationCase): Next | undefined {
     return ended(MESSAGES.recreated);
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
-  // A VM that has migrated to another cluster has no guest in this cluster.
+  // After a migration to another cluster, the VMI in this cluster is final, too.
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended(MESSAGES.vmEnded);
 }
 

@@ -91,10 +91,7 @@ export function isTakenBack(f: EvacuationCase): boolean {
   return isMarkMissing(f) && wasMarkSeen(f);
 }
 
-/**
- * The maximum time between the creation of an Evacuation and setting the evacuationNodeName, in seconds. It includes
- * the API server's timeout.
- */
+/** A review sets the evacuationNodeName at most this many seconds after it has created the Evacuation. */
 const MARKING_SECONDS = 15;
 
 /** Returns whether a running review may still set the evacuationNodeName. Until then, the Evacuation must not end. */

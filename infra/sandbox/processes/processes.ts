@@ -30,7 +30,6 @@ export interface ProcessKnobs {
   portOf(podUid: string, containerPort: number): number | undefined;
   /** Kills a pod's process with SIGKILL. The process starts again after a short pause. */
   kill(podUid: string): void;
-  /** Renews the tokens of all pods now. */
   renewTokens(): Promise<void>;
 }
 

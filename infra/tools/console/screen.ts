@@ -1,7 +1,6 @@
 /** Prints the output of a tool. On a terminal, the last lines are replaced. In a log, lines are only added. */
 
 export interface Screen {
-  /** Whether the output is a terminal. */
   readonly live: boolean;
   readonly width: number;
   readonly colour: boolean;

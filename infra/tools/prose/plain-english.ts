@@ -15,7 +15,6 @@ const EXCEPTIONS: readonly { readonly sentence: string; readonly reason: string 
 
 const NOUN_CLAUSE = /^(?:Of|What|Whose|Those|Where|That)\b/;
 
-/** Words that are not allowed, with a suggestion. */
 const WORDS: readonly (readonly [slang: RegExp, instead: string])[] = [
   [/\btold\b/i, "message, reported"],
   [/\bbegun\b/i, "started"],

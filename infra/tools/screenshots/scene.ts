@@ -41,7 +41,6 @@ const LONG_SECONDS = 900;
 const TICK_MS = 2000;
 
 export interface Scene extends Pick<Lifeboat, "worker" | "webhookToken"> {
-  /** Starts a drain that repeats its evictions like kubectl. */
   beginDrain(): void;
   stop(): Promise<void>;
 }

@@ -41,7 +41,6 @@ export interface CycleReport {
   readonly ended: CycleEnd;
   readonly nodes: number;
   readonly pods: number;
-  /** The number of active Evacuations at the end of the cycle. */
   readonly inProgress: number;
   readonly nominations: readonly Answered[];
   readonly withdrawn: readonly EvacuationFacts[];
@@ -73,7 +72,7 @@ export const VERDICT = {
 
 interface Cycle extends Omit<CycleWorld, "memory">, Requesting {
   readonly requested: Set<string>;
-  /** The pods whose eviction was refused in this cycle. The cycle does not request it a second time. */
+  /** The results of refused evictions, keyed by the UID of the pod. */
   readonly refused: Map<string, NominationResult>;
 }
 
@@ -111,10 +110,7 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   return withdrawn;
 }
 
-/**
- * Returns whether Lifeboat's descheduling requested the Evacuation and its migration has not started. Another
- * descheduler writes another `requestedBy`.
- */
+/** Returns whether Lifeboat's descheduling requested the Evacuation, and the migration has not started. */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
   return isOwn && (phase !== "Migrating" || reason === "Queued" || isTrouble(reason));
@@ -139,7 +135,6 @@ function known(pod: ScheduledPod, c: Cycle): NominationResult | undefined {
   if (c.requested.has(pod.uid)) return "InProgress";
   const vmi = vmiOf(pod, c.vmis);
   const moment = { settings: c.settings, now: c.requests.now() };
-  // A VM that moved recently is ignored.
   if (vmi !== undefined && cooldownLeft(vmi, moment) > 0) return "MovedRecently";
   return c.refused.get(pod.uid) ?? c.counters.limitReached(pod);
 }

@@ -55,7 +55,6 @@ export class Counters {
     for (const pod of inProgress) this.#inProgress.add(pod);
   }
 
-  /** The number of active evacuations, including this cycle's requests. */
   get inProgress(): number {
     return this.#inProgress.of("");
   }
@@ -68,7 +67,6 @@ export class Counters {
     this.#inProgress.add(pod);
   }
 
-  /** Returns the first limit that does not allow another pod. */
   limitReached(pod: ScheduledPod): LimitName | undefined {
     const reached = LIMITS.find(({ name, scope, only }) => {
       if (only === "evacuations" && !isLauncher(pod) && !isOnlyRequested(pod)) return false;

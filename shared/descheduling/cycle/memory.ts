@@ -1,7 +1,4 @@
-/**
- * Stores in descheduling's Lease which pods other parties evict later (KEP-1397). A pod does not contain the time of
- * its annotation or request.
- */
+/** Stores in a Lease which pods other parties evict later (KEP-1397), and when these evictions were requested. */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -13,7 +10,6 @@ export interface Noted {
   readonly since: number;
 }
 
-/** The entries, keyed by the UID of the pod. */
 export type Memory = ReadonlyMap<string, Noted>;
 
 type Annotations = Readonly<Record<string, string>>;

@@ -8,7 +8,6 @@ export interface DeschedulingLimits {
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;
-  /** The maximum number of active evacuations per node. */
   readonly evacuationsPerNode?: number;
   readonly evacuationsPerNamespace?: number;
 }
@@ -29,15 +28,14 @@ export interface DeschedulerPolicy {
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * How long an Evacuation may wait for its migration. A pod that another party evicts later is also ignored by the
-   * limits after this time.
+   * How long an Evacuation may wait for its migration, in seconds. After this time, the limits also ignore a pod that
+   * another party should evict.
    */
   readonly requestTtlSeconds: number;
   /** An answer that starts with one of these texts means that the pod is evicted later. */
   readonly messagePrefixes: readonly string[];
   /** The grace period of evicted pods. The default is the pod's own grace period. */
   readonly gracePeriodSeconds?: number;
-  /** Whether Lifeboat sends an Event after a failed eviction. */
   readonly notifyFailures: boolean;
   readonly profiles: readonly Profile[];
 }

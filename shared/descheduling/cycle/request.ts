@@ -19,13 +19,13 @@ import { isListedBy } from "../../kube/objects.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 
 /**
- * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is evicted later. `Gone`: the
- * pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown whether an evacuation has started.
+ * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: another party evicts the pod later.
+ * `Gone`: the pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown whether an evacuation
+ * has started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
-/** The messages of repeated evictions start with this text. */
 const REPEATED = /^Evacuation in progress: /;
 /** The API server adds this text before a webhook's message. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
@@ -52,7 +52,6 @@ export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
-  /** Returns all Evacuations of the VMI. Returns undefined if an error occurs. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
   evict(nominated: Nominated): Promise<EvictionOutcome>;
   now(): Date;

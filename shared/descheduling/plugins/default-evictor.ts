@@ -52,7 +52,6 @@ export const EvictorArguments = z.lazy(() =>
     }),
     z.transform(({ noEvictionPolicy, podProtections: { defaultDisabled, extraEnabled }, ...args }) => ({
       ...args,
-      /** Whether the annotation `prefer-no-eviction` prevents the eviction of a pod. */
       obeysPreference: noEvictionPolicy === "Mandatory",
       protections: [...DEFAULT_PROTECTIONS.filter((one) => !defaultDisabled.includes(one)), ...extraEnabled],
     })),
@@ -90,7 +89,7 @@ function isStatic({ annotations }: ScheduledPod): boolean {
   return Object.hasOwn(annotations, MIRROR_POD_ANNOTATION) || (source ?? CONFIG_SOURCE_API) !== CONFIG_SOURCE_API;
 }
 
-/** Functions that return true if a protection allows the eviction of the pod. */
+/** Functions that return whether a protection allows the eviction of the pod, keyed by protection. */
 const PASSES = {
   PodsWithLocalStorage: ({ localStorage }) => !localStorage,
   SystemCriticalPods: ({ priority = -Infinity }, { priorityThreshold }) =>

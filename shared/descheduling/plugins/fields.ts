@@ -85,7 +85,6 @@ export const SelectorText = z.lazy(() =>
 const LabelKey = z.lazy(() => z.string(MESSAGES.labelKey).check(z.refine(isLabelKey, MESSAGES.labelKey)));
 const LabelValue = z.lazy(() => z.string(MESSAGES.labelValue).check(z.refine(isLabelValue, MESSAGES.labelValue)));
 
-/** A LabelSelectorRequirement that Kubernetes accepts. */
 const Requirement = z.lazy(() =>
   mapping({
     key: LabelKey,

@@ -80,7 +80,6 @@ function requestOf(pod: ScheduledPod, resource: string): number {
   return resource === "pods" ? 1 : (ownValue(pod.requests, resource) ?? 0);
 }
 
-/** Returns whether a resource of the node is above its threshold. */
 function exceeds({ node, usage }: NodeUsage, thresholds: Thresholds): boolean {
   return Object.entries(thresholds).some(([resource, percent]) => {
     const capacity = ownValue(node.allocatable, resource) ?? 0;

@@ -49,7 +49,6 @@ function counts(taint: Taint, args: Arguments): boolean {
   return args.includedTaints.length === 0 || isListed(taint, args.includedTaints);
 }
 
-/** Returns whether the list contains `KEY` or `KEY=VALUE` of the taint. */
 function isListed({ key, value }: Taint, list: readonly string[]): boolean {
   return list.includes(key) || (Boolean(value) && list.includes(`${key}=${value}`));
 }

@@ -7,7 +7,6 @@ import { Namespaces, SelectorArgument } from "./fields.ts";
 import type { Nomination, Nominations, PluginWorld } from "./plugin.ts";
 import { type Order, podOrder, type Sorting, sorting } from "./sort.ts";
 
-/** Arguments of plugins that select pods. */
 export const selection = {
   namespaces: z.exactOptional(Namespaces),
   labelSelector: z.exactOptional(SelectorArgument),

@@ -92,7 +92,6 @@ interface Domain {
   readonly candidates: ScheduledPod[];
 }
 
-/** Evicts pods from the largest domain until the constraint is met. */
 function* balance(
   constraint: Constraint,
   pods: readonly ScheduledPod[],

@@ -8,7 +8,6 @@ import type { Transport } from "../../actors/transport.ts";
 const START = Date.parse("2026-01-01T00:00:00Z");
 const DELETE = { method: "DELETE", path: "/" } as const;
 
-/** Creates a clock that advances only while a function waits for it. */
 function createWaitingClock(): Clock {
   let time = START;
   return {

@@ -11,9 +11,9 @@ import { load, play, render } from "./scenario.ts";
 import { connect, type Server } from "./server.ts";
 
 const FOLDER = new URL("scenarios/", import.meta.url);
-/** The scenarios that need the disruption controller. */
+/** The file with the scenarios that need the disruption controller. */
 const CONTROLLED = "kube-1.36.json";
-/** The scenarios that create CRDs. They run first, because other scenarios need these CRDs. */
+/** The file with the scenarios that create CRDs. This file runs first, because other scenarios need these CRDs. */
 const DEFINITIONS = "a-definitions.json";
 const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name !== DEFINITIONS);
 

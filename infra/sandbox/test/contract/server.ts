@@ -57,7 +57,6 @@ async function startSimulated(controllers: boolean): Promise<Endpoint> {
     const [ca, token] = [authority.caPem, tokenOf("admin")];
     return { isReal: false, url: server.url, ca, token, stop: () => server.stop() };
   }
-  // A real server does not need the sandbox, so the sandbox is loaded here.
   const { startSandbox } = await import("../../sandbox.ts");
   const sandbox = await startSandbox({ empty: true });
   const { url, caPem: ca, adminToken: token } = sandbox;

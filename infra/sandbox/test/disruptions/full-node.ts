@@ -1,4 +1,4 @@
-/** Creates a full node and an empty node for tests of preemption. A webhook reviews all deletions. */
+/** Creates a full node and a node with free memory for tests of preemption. A webhook reviews all deletions. */
 import { beforeAll } from "vitest";
 import { pods, type Pod } from "../../actors/resources.ts";
 import { createNode } from "../../fleet.ts";

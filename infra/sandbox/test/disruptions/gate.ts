@@ -40,7 +40,6 @@ export interface Gate {
   /** Answers the unanswered reviews of pods with this name. Without a name, answers all reviews. */
   release(verdict: "allow" | "deny", podName?: string): void;
   forget(): void;
-  /** Sets how many seconds the API server waits for the webhook. */
   setTimeout(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }

@@ -28,7 +28,6 @@ async function run(name: string, node: string): Promise<void> {
   await world.until(pods, { namespace, name }, ({ status }) => status?.phase === "Running");
 }
 
-/** Returns the number of seconds until the condition is true, by the sandbox's clock. */
 async function secondsUntil(condition: () => Promise<boolean>): Promise<number> {
   const since = world.clock.now().getTime();
   await world.pass(condition);

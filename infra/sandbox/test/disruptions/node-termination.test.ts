@@ -44,7 +44,6 @@ const isDeleting = async (name: string) =>
   (await world.sandbox.client.get(pods, { namespace, name }))?.metadata.deletionTimestamp !== undefined;
 const untilDeleting = (name: string) => eventually(() => isDeleting(name)).toBe(true);
 
-/** Advances the clock in small steps until this number of requests has arrived. */
 async function untilAsked(count: number): Promise<void> {
   const ask = () => {
     if (asked().length < count) world.clock.advance(50);

@@ -8,7 +8,6 @@ import { markedForDeletion, cancelled, FOR_A_MINUTE, MAINTENANCE, namespace, use
 const stage = useTaintedNode();
 const { world, taint, run, get, tolerate, messagesAbout, settle } = stage;
 
-/** Advances the clock in small steps until this number of requests has arrived. */
 const untilAsked = (count: number, name = "victim") =>
   expect
     .poll(

@@ -33,7 +33,6 @@ function isAnnotated(name: string, expected: { readonly only?: string; readonly 
   return eventually(annotations).toEqual({ only: undefined, inProgress: undefined, ...expected });
 }
 
-/** Returns the in-progress annotations of the VMI's launcher pods, keyed by node. */
 async function inProgress(name: string) {
   const launchers = await launchersOf(name);
   return Object.fromEntries(

@@ -37,7 +37,6 @@ async function migrationsOf(name: string) {
   return (await world.sandbox.client.list(kubevirt.migrations, NAMESPACE, { labelSelector })).items;
 }
 
-/** Advances the clock until these VMIs have migrated. */
 async function untilMigrated(...names: readonly string[]) {
   await world.pass(async () => {
     const found = (await Promise.all(names.map(migrationsOf))).flat().map(({ status }) => status?.phase);

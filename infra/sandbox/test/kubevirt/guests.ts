@@ -1,4 +1,4 @@
-/** Runs virt-api with some guests. Without virt-controller and virt-handler, only requests change the guests. */
+/** Runs virt-api with some guests and without KubeVirt's controllers, so only requests change the guests. */
 import { namespaces, type Metadata } from "../../actors/resources.ts";
 import { grant } from "../../actors/rbac.ts";
 import type { RawRequest } from "../../actors/transport.ts";

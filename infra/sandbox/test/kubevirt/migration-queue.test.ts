@@ -44,7 +44,6 @@ interface Situation {
   readonly launchers?: readonly Pod[];
 }
 
-/** Calls `turnOf` for a migration from node-1. */
 function turnIn({ limits = {}, others = "", before, own = {}, launchers = [podOn("node-1")] }: Situation) {
   const me = { ...migrationOf("me", "Pending"), metadata: { ...metadataOf("own", 60), ...own } } as Migration;
   const found = others

@@ -53,7 +53,6 @@ async function mark(name: string): Promise<void> {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-/** Returns true if the migration is final and has no finalizer. */
 const isOver = (key: { name: string; namespace?: string }) =>
   world.until(kubevirt.migrations, key, ({ metadata }) => metadata.finalizers === undefined);
 
@@ -103,7 +102,7 @@ describe("a migration that succeeds", () => {
     const key = { namespace: NAMESPACE, name: "labelled" };
     await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
     await mark("labelled");
-    // virt-controller handles the VMI `labelled` last.
+    // virt-controller has handled both VMIs when this condition is true.
     await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
     const migration = await migrateFully("labelled");
     const target = await targetOf(migration);
