@@ -1,4 +1,4 @@
-/** Tests that the sandbox accepts the manifests that an administrator applies. */
+/** Tests that manifests can be applied in any order. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests } from "../manifests.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";

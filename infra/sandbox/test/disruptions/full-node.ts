@@ -21,7 +21,7 @@ export interface Stage {
   until(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
 }
 
-/** Creates a full node. Call the methods of the returned object only in tests and hooks. */
+/** Creates both nodes before the tests. Call the methods of the returned object only in tests and hooks. */
 export function useFullNode(): Stage {
   const world = useSandbox({ terminationSeconds: GRACE });
   const gate = useGate(world);
