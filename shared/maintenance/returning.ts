@@ -1,6 +1,6 @@
 /**
- * VMs that return to a node after it is uncordoned. Such a VM has not moved again, and fits on the node by the
- * scheduler's rules.
+ * Selects the VMs that return to a node after it is uncordoned. A VM returns if it has not moved again and fits on the
+ * node.
  */
 import { each, together } from "../facts/facts.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
@@ -20,7 +20,6 @@ import type { NodeWorld } from "./world.ts";
 interface Away {
   readonly vmi: VmiFacts;
   readonly pod: PreflightPod;
-  /** The node on which the VM runs now. */
   readonly source: FitNode;
 }
 
@@ -37,7 +36,7 @@ export function returning(w: NodeWorld): readonly VmiFacts[] {
   return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });
 }
 
-/** Returns the VM in a list. The list is empty if the VM has left the node to which it moved, or cannot move now. */
+/** Returns a list with the VM, or an empty list if the VM has left the node to which it moved or cannot migrate now. */
 function awayOf(e: EvacuationFacts, { facts }: NodeWorld): readonly Away[] {
   const { namespace } = e;
   const vmi = facts.get("virtualmachineinstances", { namespace, name: e.spec.vmiName });
@@ -68,7 +67,7 @@ interface Destination {
   readonly settings: Settings;
 }
 
-/** Selects VMs that fit on the node together: each selected VM takes room on the node. */
+/** Selects the VMs that fit on the node together. Each selected VM uses CPU and memory of the node. */
 function fitting(away: readonly Away[], { node, here, volumes, settings }: Destination): readonly VmiFacts[] {
   let otherPods = here;
   return away.flatMap(({ vmi, pod, source }) => {

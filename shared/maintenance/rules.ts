@@ -1,4 +1,7 @@
-/** The next step of a NodeEvacuation: the first rule that applies returns phase, message and actions. */
+/**
+ * Decides the next step of a NodeEvacuation. The first rule that applies returns the phase, the message and the
+ * actions.
+ */
 import { unlessFailed } from "../facts/facts.ts";
 import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
@@ -15,11 +18,11 @@ import { actingOf, hasStarted, isTimeReached, type NodeNext, type NodeRule, type
 
 // prettier-ignore
 export const NODE_RULES: readonly NodeRule[] = [
-  // Rules that end the NodeEvacuation, or apply after its end
+  // Rules that end the NodeEvacuation or apply after its end
   afterwards, cancelled, nodeGone, expired, chained,
-  // Rules before its start
+  // Rules before the start of the NodeEvacuation
   pausedBefore, waitsForHour, waitsForAnother, waitsForRollout, notCordoned, judged,
-  // Rules after its start
+  // Rules after the start of the NodeEvacuation
   uncordoned, paused, leaving,
 ];
 
@@ -32,8 +35,8 @@ export function nextOfNode(w: NodeWorld): NodeNext | "Nothing" {
 }
 
 /**
- * Ends the NodeEvacuation. VMs that have not moved stay, stopped VMs start, and the node is schedulable again if
- * Lifeboat cordoned it.
+ * Ends the NodeEvacuation. The remaining VMs stay on the node, stopped VMs start again, and Lifeboat removes its own
+ * cordon.
  */
 function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNext {
   const more = hasStarted(w.ne) ? withCounts(outcomesOf([], w), w) : {};
@@ -45,7 +48,7 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
   return end(w, "Withdrawn", MESSAGES.withdrawn);
 }
 
-/** The node is gone. Stopped VMs need not wait for the node: they start on other nodes. */
+/** The node no longer exists. Stopped VMs start on other nodes. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
   if (nodeToDrain(w) !== undefined) return undefined;
   return { phase: "Gone", message: MESSAGES.nodeGone(w.ne.spec.nodeName), first: withdrawals(w), again: true };
@@ -58,8 +61,8 @@ function expired(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Returns the phase Evacuated if the last VM or pod has left since the last reconcile. Such a NodeEvacuation does not
- * end as Expired.
+ * Returns the phase Evacuated if the last VM or pod has left the node since the last reconcile. In this case the phase
+ * is not Expired.
  */
 function drained(w: NodeWorld): NodeNext | undefined {
   if (!hasStarted(w.ne) || nodeToDrain(w)?.unschedulable !== true) return undefined;
@@ -71,8 +74,8 @@ function drained(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Refuses a NodeEvacuation that names another NodeEvacuation in `schedule.after`. Lifeboat 0.3 started both in
- * sequence; this version would start both at the same time.
+ * Refuses a NodeEvacuation with `schedule.after`. Lifeboat 0.3 drained two such nodes one after the other. This version
+ * would drain both at the same time.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -80,10 +83,10 @@ function chained(w: NodeWorld): NodeNext | undefined {
   return { phase: "Refused", message: MESSAGES.chained(after), first: taken(w) };
 }
 
-/** Forecasts the drain. VMs whose guests will end get an Event. */
+/** Forecasts the drain, and records an Event for each VM whose guest will be shut down. */
 function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne } = w;
-  // A forecast is expensive: between ticks, the last forecast is used.
+  // A forecast is expensive. Between two ticks, Lifeboat uses the last forecast.
   const isForecastMade = !w.isThorough && ne.status.verdict !== undefined;
   const facts = isForecastMade ? undefined : preflightBeside(w);
   const { verdict: last } = ne.status;
@@ -105,7 +108,9 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   return acting.uid === w.ne.uid ? undefined : scheduled(w, MESSAGES.waitsForAnother(acting.name));
 }
 
-/** KubeVirt is being updated. VMs were lost when a drain migrated them during KubeVirt's rollout. */
+/**
+ * KubeVirt is being updated. Lifeboat waits, because VMs can be lost when they migrate during an update of KubeVirt.
+ */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   const isAnyTime = w.ne.spec.startIf === "Always" && w.ne.owner === undefined;
   if (hasStarted(w.ne) || isAnyTime || kubeVirt(w.facts)?.isRollingOut !== true) return undefined;
@@ -118,14 +123,14 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * The node is not cordoned for this NodeEvacuation yet. If another party cordoned the node, the node stays cordoned
- * after the NodeEvacuation.
+ * The node is not cordoned for this NodeEvacuation yet. If a person has already cordoned the node, it stays cordoned
+ * after the end.
  */
 function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
   if (node === undefined || hasStarted(ne)) return undefined;
   const by = ownerOf(ne);
-  // This NodeEvacuation takes over the cordon of an ended or deleted NodeEvacuation. Otherwise the cleanup after that
+  // This NodeEvacuation takes over the cordon of an earlier NodeEvacuation. Otherwise the cleanup after the earlier
   // NodeEvacuation would uncordon the node.
   const left = node.cordonedBy === by ? undefined : node.cordonedBy;
   if (node.unschedulable && left === undefined) return undefined;
@@ -160,7 +165,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  // The old blockers are removed, because their causes may have changed. Stopped VMs start.
+  // Removes the old blockers, because their causes may have changed, and starts stopped VMs.
   const first = [...disowned(w), ...starts(w)];
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }

@@ -1,4 +1,7 @@
-/** Writes the status of a NodeEvacuation: only if a reader sees a change, and at most once in two seconds. */
+/**
+ * Computes the status of a NodeEvacuation. The status is written only after a visible change, and at most once in two
+ * seconds.
+ */
 import {
   hasEnded,
   NODE_END_PHASES,
@@ -12,7 +15,7 @@ import type { NodeNext } from "./world.ts";
 
 const LEAST_SECONDS = 2;
 
-/** Returns the status to write, or undefined if nothing is written now. */
+/** Returns the status to write. Returns undefined if the status does not have to be written now. */
 export function nodeStatusAfter(
   { status: before }: NodeEvacuationFacts,
   next: Pick<NodeNext, "phase" | "message" | "more">,
@@ -34,21 +37,17 @@ export function nodeStatusAfter(
   return isSoon && !isNews(before, next) ? undefined : { ...written, lastUpdateTime: time };
 }
 
-/**
- * Returns whether the start, a condition or an outcome changed. Such a status is written at once, because a VM may
- * leave within moments.
- */
+/** Returns true if the start time, a condition or an outcome has changed. Such a change is written at once. */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
   const { startTime, conditions, outcomes = before.outcomes } = more;
   return startTime !== undefined || conditions !== undefined || knownIn(outcomes) !== knownIn(before.outcomes);
 }
 
-/** Renders the UID of each VM, with the reason if the VM has no outcome yet. */
 function knownIn(outcomes: NodeEvacuationStatus["outcomes"]): string {
   return outcomes.map(({ uid, outcome, reason }) => (outcome === undefined ? `${uid} ${reason}` : uid)).join();
 }
 
-/** Returns the conditions. `Drained` exists from the start, so that a program can wait for it. */
+/** Returns the conditions. The condition `Drained` exists from the start, so that `kubectl wait` can wait for it. */
 function conditionsAfter(
   before: NodeEvacuationStatus,
   status: NodeEvacuationStatus,
@@ -81,7 +80,7 @@ function conditionsAfter(
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** Fields whose change alone is no reason to write the status. */
+/** The status is not written if only these fields change. */
 const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime"];
 
 function textOf(status: NodeEvacuationStatus): string {

@@ -1,4 +1,4 @@
-/** Decides which VMs leave the node next, by a move, a restart or a stop. */
+/** Decides which VMs leave the node next. A VM leaves by a migration, a restart or a stop. */
 import type { Action } from "../kube/action.ts";
 import { each, takeInOrder, together } from "../facts/facts.ts";
 import { evacuationsOf } from "../facts/questions.ts";
@@ -27,8 +27,8 @@ export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
 }
 
 /**
- * Starts moves while places are free. Skips a VM that its owner delays, or whose Evacuation by another party is
- * Blocked.
+ * Starts migrations while fewer than the allowed number of VMs are moving. Skips a VM if its owner delays it, or if
+ * another party's Evacuation of the VM is Blocked.
  */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   const staying = new Map<VmView, VmView>();
@@ -45,19 +45,22 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
-/** Returns the view of a VM whose active Evacuation is Blocked, so that the VM takes no place for moves. */
+/**
+ * Returns the state of a VM whose active Evacuation is Blocked. Such a VM does not use up the number of allowed
+ * migrations.
+ */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
   return active?.status.phase === "Blocked" ? heldByBlocked(vmi, active) : undefined;
 }
 
-/** Returns the action that moves a VM, unless a drain, a person or another process has already requested the move. */
+/** Returns the action that moves a VM. Returns no action if the move has already been requested. */
 function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(vmi, w.facts);
   return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];
 }
 
-/** Returns all stops that are due, and one restart. */
+/** Returns all stops that are due, but at most one restart. */
 function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
   const due = views.filter((view) => isShutdownDue(view, w));
   const stops = due.filter(({ way }) => way === "ShutDown");
@@ -67,15 +70,18 @@ function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
 
 function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
-  // Another process has started the restart or the stop.
+  // Another process has already started the restart or the stop.
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
-  // A pod has at most one Evacuation: the Evacuation that migrates the VM is withdrawn before the shutdown.
+  // A pod has at most one Evacuation. Lifeboat withdraws the Evacuation that migrates the VM before it shuts the VM
+  // down.
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
   const runStrategy = virtualMachineOf(view.vmi, w)?.runStrategy;
   return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];
 }
 
-/** Returns the number of earlier failed attempts of a VM that KubeVirt calls migratable, but whose migrations fail. */
+/**
+ * Returns the number of earlier failed attempts. KubeVirt reports these VMs as migratable, but their migrations fail.
+ */
 function inheritedOf({ blocker }: VmView, evacuations: readonly EvacuationFacts[]) {
   if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
   const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);

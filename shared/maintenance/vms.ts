@@ -1,4 +1,4 @@
-/** The fate of each VM of the node: it moves, may leave now, waits, or cannot leave. */
+/** Decides for each VM of the node whether it moves, may leave now, waits, or cannot leave. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -15,24 +15,23 @@ import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * `Moving`: the VM moves now. `Next`: the VM may leave when a place is free. `Waits`: the VM leaves later, or its
- * controller moves it. `Goes`: an eviction shuts the VM down, because of its eviction strategy. `ShutsDown`: Lifeboat
- * restarts or stops the VM. `Blocked`: a person has to act.
+ * The next step for a VM. `Moving`: the VM is moving. `Next`: the VM can leave as soon as fewer VMs are moving.
+ * `Waits`: the VM leaves later, or its external controller moves it. `Goes`: an eviction shuts the VM down, because of
+ * its eviction strategy. `ShutsDown`: Lifeboat restarts or stops the VM. `Blocked`: a person has to act.
  */
 export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked";
 
 export interface VmView {
   readonly vmi: VmiFacts;
   readonly fate: Fate;
-  /** Why the VM does not leave without further action. */
+  /** The reason why the VM does not leave on its own. */
   readonly blocker?: NodeBlocker | undefined;
-  /** A budget refuses the VM's restart or stop for now. */
+  /** True if a PodDisruptionBudget currently refuses the restart or stop of the VM. */
   readonly isKept?: true;
-  /** Lifeboat does not end the guest yet, because something else blocks the node. */
+  /** True if Lifeboat does not shut the guest down yet, because something else blocks the drain. */
   readonly isHeldBack?: true;
-  /** How Lifeboat shuts the VM down. */
   readonly way?: "Restart" | "ShutDown";
-  /** The VM's active Evacuation, if the phase of this Evacuation is Blocked. */
+  /** The VM's active Evacuation, if its phase is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 
@@ -100,8 +99,8 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
 }
 
 /**
- * Keeps a VM on the node until the time that its owner's annotation names, unless the NodeEvacuation ignores owners'
- * choices.
+ * Returns the state `Waits` until the time in the owner's annotation. Returns undefined if the NodeEvacuation ignores
+ * owners' choices.
  */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersChoices(vmi, w);
@@ -111,8 +110,8 @@ export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
 }
 
 /**
- * Returns how a VM that cannot migrate leaves, by the choice of its owner or of the NodeEvacuation. Undefined: the VM
- * waits, or it can migrate.
+ * Returns whether a VM that cannot migrate is restarted or stopped. The VM's owner or the NodeEvacuation chooses.
+ * Returns undefined if the VM waits or can migrate.
  */
 function wayOf(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
   return vmi.liveMigratable.migratable ? undefined : askedWay(vmi, w);
@@ -131,7 +130,10 @@ function pinned(vmi: VmiFacts, w: NodeWorld): VmView {
   return staying(vmi, blockerOf(vmi, "NotMigratable", MESSAGES.cannotMigrate(vmi)), w);
 }
 
-/** Returns the fate of a VM that can migrate. The VM stays if no other node has what its owner requires. */
+/**
+ * Returns the next step for a VM that can migrate. The VM is blocked if no other node meets the requirements of its
+ * owner.
+ */
 function movable(vmi: VmiFacts, w: NodeWorld): VmView {
   const why = boundTo(vmi, w);
   return why === undefined ? mayMove(vmi, w) : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);
@@ -142,7 +144,7 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
   return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
 }
 
-/** KubeVirt's `start` restores these run strategies. */
+/** `virtctl start` can start VMs with these run strategies again. */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
 
@@ -158,7 +160,10 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
   return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message: MESSAGES.shutsDown(blocker.message, way) } };
 }
 
-/** Checking the room for a restart is expensive: between ticks the last result is used. */
+/**
+ * It is expensive to check whether another node has room for a restarted VM. Between two ticks, Lifeboat uses the last
+ * result.
+ */
 function knownObstacle(vmi: VmiFacts, { ne, isThorough }: NodeWorld): string | undefined {
   const isIts = (one: NodeBlocker) => one.reason === "NoRestart" && keyOf(one) === keyOf(vmi);
   return isThorough ? undefined : ne.status.blockers.find(isIts)?.message;
@@ -197,8 +202,8 @@ export function blockerOf(
 }
 
 /**
- * By default, Lifeboat requests twice as many migrations as KubeVirt runs at a time, so that KubeVirt's queue is never
- * empty. With a longer queue, pausing the drain or ordering the VMs would have no effect.
+ * By default, Lifeboat requests twice as many migrations as KubeVirt runs at the same time, so that KubeVirt's queue is
+ * never empty. A longer queue would make it impossible to pause the drain or to order the VMs.
  */
 const AHEAD = 2;
 
@@ -218,7 +223,7 @@ export function inOrder(
   return vmis.toSorted((a, b) => priority(a) - priority(b) || size(a) - size(b) || (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** Returns the key of the VM that the Evacuation is about. */
+/** Returns the key of the VM to which the Evacuation belongs. */
 export function vmOf({ namespace, spec }: EvacuationFacts): string {
   return keyOf({ namespace, name: spec.vmiName });
 }

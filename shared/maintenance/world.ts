@@ -1,4 +1,4 @@
-/** The facts for decisions on a NodeEvacuation, and the form of a decision. */
+/** The facts for decisions about a NodeEvacuation, and the type of a decision. */
 import type { Action } from "../kube/action.ts";
 import {
   hasEnded,
@@ -8,10 +8,12 @@ import {
 } from "../kube/node-evacuation.ts";
 import { type Deciding, secondsUntil } from "../settings/time.ts";
 
-/** A NodeEvacuation, and the facts on which its rules decide. */
+/** A NodeEvacuation, with the facts that its rules need. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** Whether a tick or a full scan causes this decision. An event alone does not recheck expensive facts. */
+  /**
+   * True if a tick or a full scan causes this decision. After an event, Lifeboat does not check expensive facts again.
+   */
   readonly isThorough: boolean;
 }
 
@@ -19,17 +21,17 @@ export interface NodeNext {
   readonly phase: NodeEvacuationPhase;
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /** Actions to complete, in any order, before the status reports them as done. */
+  /** These actions are performed, in any order, before the status is written. */
   readonly first?: readonly Action[];
   readonly chains?: readonly (readonly Action[])[];
-  /** Another reconcile should follow at once. */
+  /** True if another reconcile should follow immediately. */
   readonly again?: boolean;
 }
 
-/** `Nothing`: nothing has to be done or written. */
+/** A rule returns `Nothing` if it applies but there is nothing to do or to write. */
 export type NodeRule = (w: NodeWorld) => NodeNext | "Nothing" | undefined;
 
-/** Returns the value of the annotation that marks Lifeboat's cordon: NAME/UID of the NodeEvacuation. */
+/** Returns the value of Lifeboat's cordon annotation: NAME/UID of the NodeEvacuation. */
 export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
   return `${name}/${uid}`;
 }
@@ -42,7 +44,7 @@ export function hasStarted({ status }: NodeEvacuationFacts): boolean {
   return status.startTime !== undefined;
 }
 
-/** Returns whether VMs are leaving the node, or the spec has changed and the status does not show the change yet. */
+/** Returns true if VMs are leaving the node, or if the status does not show the latest change of the spec yet. */
 export function isNewsOf(ne: NodeEvacuationFacts): boolean {
   const { spec, status } = ne;
   const isBehind = spec.intent === "Withdrawn" || (spec.progress === "Paused") !== (status.phase === "Paused");
@@ -55,8 +57,8 @@ export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readon
 }
 
 /**
- * Returns the NodeEvacuation that drains the node, if several name the node. A started NodeEvacuation comes first, then
- * the oldest NodeEvacuation that is due.
+ * Returns the NodeEvacuation that drains the node, if there are several for this node. A started NodeEvacuation comes
+ * first, and then the oldest NodeEvacuation that is due.
  */
 export function actingOf(
   ne: NodeEvacuationFacts,

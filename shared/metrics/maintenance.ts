@@ -1,4 +1,4 @@
-/** Metric samples about blocked and ended objects of node maintenance. */
+/** Metric samples for maintenance objects that are blocked or have ended. */
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { ROLLING_ACTIVE_PHASES, type RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 import type { Sample } from "./open-metrics.ts";

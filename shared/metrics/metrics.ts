@@ -1,6 +1,6 @@
 /**
- * The metrics of a cluster. No label has a value that a tenant chooses or an unlimited number of values, such as a
- * namespace or a VM. Only maintenance names its objects and nodes, if they are blocked or ended in the last hour.
+ * The metrics of a cluster. Labels never contain values that tenants choose, such as namespaces or VM names.
+ * Maintenance objects and nodes appear in labels only if they are blocked or ended in the last hour.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -99,7 +99,7 @@ export interface ClusterMetrics {
 
 export interface SeenMetrics {
   readonly evacuations: readonly EvacuationFacts[];
-  /** Undefined: Lifeboat may not read these objects. The metrics then have no samples about them, instead of zeros. */
+  /** Undefined if Lifeboat may not read these objects. The metrics then have no samples for them. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[] | undefined;
   readonly rolling: readonly RollingMaintenanceFacts[] | undefined;
   readonly webhooks: readonly WebhookState[];
@@ -178,7 +178,7 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
 }
 
-/** Counts Blocked Evacuations by reason. KubeVirt chooses most reasons, and a later version may have other reasons. */
+/** Counts Blocked Evacuations by reason. Most reasons come from KubeVirt, and later versions may add reasons. */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const blocked = evacuations.filter(
     ({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForExternalController",
@@ -187,7 +187,7 @@ function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sampl
   return [...byReason].map(([reason, { length }]) => ({ labels: [reason], value: length }));
 }
 
-/** Reports the oldest Evacuation of each phase. An Evacuation that was never reconciled counts as Pending. */
+/** Reports the age of the oldest Evacuation in each phase. An Evacuation without a phase is treated as Pending. */
 function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const dated = evacuations.filter(({ createdAt }) => createdAt > 0);
   const byPhase = Map.groupBy(dated, ({ status }) => status.phase ?? "Pending");

@@ -5,7 +5,7 @@ export const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charse
 export type MetricType = "counter" | "gauge" | "info";
 
 export interface Family {
-  /** The name of the metric. A metric with a unit ends with `_<unit>`. */
+  /** The name of the metric. If the metric has a unit, the name ends with `_<unit>`. */
   readonly name: string;
   readonly type: MetricType;
   readonly unit: string;
@@ -39,7 +39,7 @@ function labelsOf({ labels }: Family, sample: Sample): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** Escapes a text. Unlike Prometheus' older format, OpenMetrics escapes quotes in help texts, too. */
+/** Escapes a text. OpenMetrics also escapes quotes in help texts, unlike Prometheus' older format. */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }

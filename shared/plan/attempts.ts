@@ -1,4 +1,4 @@
-/** Finished migrations, and what they show about classes of VMs. */
+/** Reads the results of finished migrations, and what the results show about each class of VMs. */
 import { isFinal, isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import { MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
@@ -7,7 +7,7 @@ import type { PlanFacts, PlanMigration, PlanPod, PlanVmi } from "./facts.ts";
 import { imageAt, type Run, runsOf } from "./launchers.ts";
 import { PLAN_MESSAGES } from "./messages.ts";
 
-/** The properties that VMs of one class share. */
+/** A class of VMs. All VMs of a class have the same values of these properties. */
 export interface ClassKey {
   readonly launcher: string;
   readonly machine: string;
@@ -17,24 +17,23 @@ export interface ClassKey {
 }
 
 export interface Attempt {
-  /** The VM's class before the migration. */
   readonly key: ClassKey;
   readonly vm: string;
-  /** `FindsNoPlace`: the target pod got no node, which says nothing about the VM. */
+  /** `FindsNoPlace`: no node had room for the target pod, so the result says nothing about the VM. */
   readonly outcome: "Proves" | "Fails" | "FindsNoPlace";
-  /** Why the migration failed. Absent: it did not fail. */
+  /** The reason why the migration failed. Absent if it did not fail. */
   readonly reason?: string;
 }
 
-/** The facts of a plan, in maps by name. */
+/** The facts of a plan as maps. */
 export interface PlanHistory {
   readonly f: PlanFacts;
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
-  /** Launcher pods, including ended pods. */
+  /** Launcher pods by `namespace/name`, including pods that have ended. */
   readonly podOf: ReadonlyMap<string, PlanPod>;
-  /** The pod in which the guest of each VM runs, never the target of a migration. */
+  /** The launcher pod in which the guest of each VM currently runs. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
-  /** Target pods, by the UIDs of their migrations. */
+  /** Target pods, keyed by the UID of their migration. */
   readonly targets: ReadonlyMap<string, PlanPod>;
   readonly finishedOf: ReadonlyMap<string, readonly PlanMigration[]>;
   readonly runs: readonly Run[];
@@ -59,14 +58,14 @@ export function historyFrom(f: PlanFacts): PlanHistory {
   };
 }
 
-/** KubeVirt writes the end of a migration into the VMI, and copies it to the migration moments later. */
+/** KubeVirt first writes the end of a migration to the VMI, and a moment later to the migration. */
 function withStateOf(migration: PlanMigration, vmiOf: PlanHistory["vmiOf"]): PlanMigration {
   const state = vmiOf.get(vmOfMigration(migration))?.lastFinished;
   return state?.uid === migration.uid ? { ...state, ...migration } : migration;
 }
 
 /**
- * Returns migrations that only their VMI still shows: somebody has deleted them, or the user may not list migrations.
+ * Returns migrations that appear only in their VMI. Such a migration was deleted, or the user may not list migrations.
  */
 function unlisted({ vmis, migrations }: PlanFacts): readonly PlanMigration[] {
   const listed = new Set(migrations.map(({ uid }) => uid));
@@ -93,7 +92,10 @@ export function classKeyOf(vmi: PlanVmi, launcher: string, history: PlanHistory)
   };
 }
 
-/** Returns the CPU model of the node on which the VM has started. Each later pod of the VM selects that model. */
+/**
+ * Returns the CPU model of the node on which the VM started. Every later pod of the VM must run on a node with this
+ * model.
+ */
 function hostModelOf(vmi: PlanVmi, { presentOf, f }: PlanHistory): string {
   const selector = presentOf.get(keyOf(vmi))?.placement.nodeSelector ?? {};
   const labels = f.nodes.find(({ name }) => name === vmi.nodeName)?.labels ?? {};
@@ -106,8 +108,8 @@ function named(labels: Labels, prefix: string): string | undefined {
 }
 
 /**
- * Returns the results of finished migrations within the cluster, the oldest first. A cancelled migration has no result.
- * `launcher`: the launcher image of the next pods.
+ * Returns the results of finished migrations within the cluster, oldest first. Cancelled migrations are left out.
+ * `launcher` is the launcher image for new pods.
  */
 export function attemptsOf(history: PlanHistory, launcher: string | undefined): readonly Attempt[] {
   return [...history.finishedOf.values()]
@@ -126,7 +128,9 @@ export function attemptsOf(history: PlanHistory, launcher: string | undefined): 
 
 type Result = Pick<Attempt, "outcome" | "reason">;
 
-/** Returns the result of a migration. Returns undefined if its target pod has another launcher image. */
+/**
+ * Returns the result of a migration. Returns undefined if the target pod has a launcher image other than `launcher`.
+ */
 function resultOf(migration: PlanMigration, launcher: string | undefined, history: PlanHistory): Result | undefined {
   const target = targetOf(migration, history);
   const image = target?.image ?? imageAt(history.runs, migration.schedulingSince);
@@ -145,15 +149,12 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
 }
 
 /**
- * KubeVirt waits 5 minutes for an unscheduled target pod, and 15 minutes for a scheduled target pod. A wait of over 14
- * minutes shows a scheduled pod. Upstream: `handlePendingPodTimeout`.
+ * KubeVirt waits 5 minutes for a target pod to be scheduled, and then 15 minutes for it to start. After more than 14
+ * minutes, the pod must have been scheduled. Upstream: `handlePendingPodTimeout`.
  */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 
-/**
- * Returns why a migration failed. Returns undefined if its target pod got no node, because such a failure says nothing
- * about the VM.
- */
+/** Returns the reason why a migration failed. Returns undefined if its target pod was never scheduled. */
 function reasonOf(migration: PlanMigration, target: PlanPod | undefined): string | undefined {
   const { failureReason, targetNode, schedulingSince = 0, failedAt = 0 } = migration;
   if (failureReason !== undefined) return failureReason;
@@ -178,7 +179,7 @@ function sourceImageOf(migration: PlanMigration, vmi: PlanVmi, history: PlanHist
  */
 const KEPT_MIGRATIONS = 5;
 
-/** Returns when KubeVirt created the source pod of a migration, or undefined if the time is unknown. */
+/** Returns the creation time of a migration's source pod. Returns undefined if the time is unknown. */
 function bornAt(
   { sourcePod, createdAt }: PlanMigration,
   vmi: PlanVmi,

@@ -1,6 +1,6 @@
 /**
- * Evidence that VMs can migrate to KubeVirt's present launcher. A migration of one VM is evidence for all VMs of its
- * class: the same launcher image, machine type, CPU, kind of storage and architecture.
+ * Checks whether VMs are known to migrate with KubeVirt's current launcher image. A migration of one VM is evidence for
+ * all VMs with the same launcher image, machine type, CPU, kind of storage and architecture.
  */
 import { isFinal, keyOf } from "../kube/objects.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -19,16 +19,19 @@ export type Proof = "Proven" | "Unproven" | "Failing";
 
 export interface VmClass extends ClassKey {
   readonly proof: Proof;
-  /** `namespace/name` of each VM. */
+  /** The VMs, as `namespace/name`. */
   readonly vms: readonly string[];
-  /** A VM whose migration would prove the class. Absent: no VM of the class runs. */
+  /** A VM that should migrate first, to show that VMs of this class can migrate. Absent if no VM of the class runs. */
   readonly canary?: string;
-  /** For a class whose migrations fail: how many of the newest migrations failed, and why the last one failed. */
+  /**
+   * For a class with failing migrations: the number of failed attempts in a row, and the VM and reason of the last
+   * attempt.
+   */
   readonly failed?: { readonly times: number; readonly vm: string; readonly reason: string };
 }
 
 export interface Evidence {
-  /** The launcher image of the next pods. Undefined: no pod has that image yet, so no class is proven. */
+  /** The launcher image for new pods. If undefined, no pod has this image yet, and no class is proven. */
   readonly launcher?: string;
   readonly classes: readonly VmClass[];
 }
@@ -58,8 +61,8 @@ export function evidenceOf(f: PlanFacts): Evidence {
 }
 
 /**
- * Returns the image of the newest pod whose VMI is not labelled as outdated: KubeVirt uses this image for new pods.
- * Returns undefined if no pod has the image yet.
+ * Returns the launcher image that KubeVirt uses for new pods. It is the image of the newest pod whose VMI is not
+ * labelled as outdated. Returns undefined if no pod has this image yet.
  */
 function launcherNow({ podOf, vmiOf }: PlanHistory): string | undefined {
   const newestFirst = [...podOf.values()].toSorted((a, b) => b.createdAt - a.createdAt);
@@ -90,8 +93,8 @@ function classOf(key: ClassKey, vmis: readonly PlanVmi[], attempts: readonly Att
 }
 
 /**
- * Returns the running VM to migrate first. Prefers a VM without a failed attempt, then a VM that its owner offers for a
- * first migration, then a small VM.
+ * Returns the running VM that should migrate first. Prefers VMs without a failed attempt, then VMs that their owners
+ * offer for this purpose, then small VMs.
  */
 function canaryOf(vmis: readonly PlanVmi[], attempts: readonly Attempt[]): PlanVmi | undefined {
   const homeless = new Set(attempts.map(({ vm }) => vm));

@@ -1,4 +1,4 @@
-/** The facts behind a plan, and the content of a plan. */
+/** The facts on which a plan is based, and the content of a plan. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { BudgetFacts, MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import type { NodeEvacuationSpec, VirtualMachineFacts } from "../kube/node-evacuation.ts";
@@ -9,22 +9,22 @@ import type { Moment } from "../settings/time.ts";
 
 export interface PlanFacts extends Moment {
   readonly nodes: readonly ScheduledNode[];
-  /** Every pod that is bound to a node, including ended pods. */
+  /** All pods that are bound to a node, including pods that have ended. */
   readonly pods: readonly PlanPod[];
   readonly vmis: readonly PlanVmi[];
-  /** The VirtualMachines, by the keys of their VMIs. */
+  /** The VirtualMachines, keyed by `namespace/name` of their VMIs. */
   readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
-  /** Migrations, including finished migrations. */
+  /** All migrations, including finished ones. */
   readonly migrations: readonly PlanMigration[];
   readonly evacuations: readonly EvacuationFacts[];
   readonly budgets: readonly BudgetFacts[];
   readonly quotas: readonly QuotaFacts[];
   readonly volumes: readonly Volume[];
-  /** Volumes that are attached to nodes. Absent: attachments or claims of volumes could not be read. */
+  /** Volumes that are attached to nodes. Absent if VolumeAttachments or claims could not be read. */
   readonly attached?: AttachedVolumes;
-  /** Names the lists that could not be read. */
+  /** Names of lists that could not be read. */
   readonly unread: readonly string[];
-  /** Names the lists that could not be read and that matter only after a drain: no verdict depends on them. */
+  /** Names of lists that could not be read, but that do not affect the verdict on any node. */
   readonly unreadAfterwards: readonly string[];
 }
 
@@ -33,20 +33,19 @@ export interface AttachedVolumes {
   readonly volumes: readonly ClaimedVolume[];
 }
 
-/** `image`: the image of the container `compute` in a launcher pod. */
+/** A pod. `image` is the image of the container `compute` if the pod is a launcher pod. */
 export interface PlanPod extends PreflightPod {
   readonly image?: string;
   readonly createdAt: number;
 }
 
 export interface PlanVmi extends VmiFacts {
-  /** The properties that VMs of one class share. */
   readonly kind: VmKind;
-  /** The owner's annotation offers this VM for a first migration. */
+  /** True if an annotation of the VM's owner offers this VM for a first migration. */
   readonly isCanary?: true;
-  /** KubeVirt has labelled the VMI as outdated: its launcher image is not KubeVirt's present image. */
+  /** True if KubeVirt has labelled the VMI as outdated. Its launcher image is older than KubeVirt's current one. */
   readonly isOutdated?: true;
-  /** When KubeVirt created the VM's first pod. Milliseconds since the epoch. */
+  /** The creation time of the VM's first pod, in milliseconds since the epoch. */
   readonly startedAt?: number;
   /** The VM's last migration within the cluster, if it has ended. */
   readonly lastFinished?: PlanMigration;
@@ -54,7 +53,6 @@ export interface PlanVmi extends VmiFacts {
 
 export interface PlanMigration extends MigrationFacts {
   readonly sourcePod?: string;
-  /** Somebody has cancelled the migration. */
   readonly isCancelled?: true;
 }
 
@@ -62,23 +60,23 @@ export interface VmKind {
   readonly machine: string;
   readonly architecture: string;
   readonly cpuModel: string;
-  /** The kinds of the VM's disks, each once, for example `block/RWX`. */
+  /** The different kinds of the VM's disks, for example `block/RWX`. */
   readonly storage: string;
 }
 
 export const ORDERS = ["given", "planned"] as const;
 
 export interface PlanOptions {
-  /** The nodes to drain, in this order if `order` is not `planned`. */
+  /** The nodes to drain. They are drained in this order unless `order` is `planned`. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
-  /** How many nodes are drained at a time. */
+  /** The number of nodes that are drained at the same time. */
   readonly parallel: number;
   readonly at: Date;
   readonly until?: Date | undefined;
   /** The bandwidth of each migration, in bytes per second. */
   readonly bandwidth?: number | undefined;
-  /** The way in which each node is drained, as in a NodeEvacuation. */
+  /** The drain options, as in a NodeEvacuation. */
   readonly template: Pick<NodeEvacuationSpec, "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods">;
 }
 
@@ -87,36 +85,37 @@ export interface Range {
   readonly most: number;
 }
 
-/** The forecast for one node at its turn. */
 export interface NodePlan {
   readonly node: string;
   readonly verdict: NodeVerdict;
-  /** A summary in one line. */
   readonly summary: string;
-  /** Why the node is not drained: its verdict does not satisfy `startIf`. Its VMs stay. */
+  /** The reason why the node is not drained: its verdict does not satisfy `startIf`. All its VMs remain on the node. */
   readonly refusal?: string;
   readonly vms: number;
   readonly moves: number;
   readonly restarts: number;
-  /** Guests that end and do not start again elsewhere. */
+  /** The number of guests that are shut down and do not start again on another node. */
   readonly shutdowns: number;
-  /** Guests that do not end, because something else blocks the node. */
+  /** The number of guests that are not shut down, because something else blocks the drain. */
   readonly waiting: number;
-  /** Seconds from the start of the maintenance, as the 10th and the 90th percentile. */
+  /** Seconds since the start of the maintenance, as the 10th and the 90th percentile. */
   readonly starts: Range;
   readonly ends: Range;
-  /** Whether the node is drained before the plan's end, in nine of ten cases. Absent: the plan has no end. */
+  /**
+   * True if the node is drained before the planned end in at least 90 % of the simulated runs. Absent if the plan has
+   * no end.
+   */
   readonly isInTime?: boolean;
   /**
-   * Leaving VMs, by the evidence for their classes. `unproven`: no migration of the class has succeeded. `failing`: the
-   * last migrations of the class failed.
+   * The number of leaving VMs in classes without evidence. `unproven`: no VM of the class has migrated successfully.
+   * `failing`: the last migrations of the class failed.
    */
   readonly unproven: number;
   readonly failing: number;
-  /** The resources that are missing for the node's VMs. */
+  /** The resources that are missing on other nodes for this node's VMs. */
   readonly shortage?: string;
   readonly roomAfter?: string;
-  /** `namespace/name` of VMs that leave only if kube-scheduler makes certain choices. */
+  /** VMs, as `namespace/name`, that can leave only if kube-scheduler chooses certain nodes. */
   readonly unsure: readonly string[];
   /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];

@@ -1,4 +1,4 @@
-/** Judges one node of a placement, as its NodeEvacuation would. */
+/** Decides the verdict on one node, in the same way as a NodeEvacuation does. */
 import { isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts } from "../kube/facts.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
@@ -13,7 +13,6 @@ import type { PlanFacts, PlanOptions } from "./facts.ts";
 import { PLAN_MESSAGES } from "./messages.ts";
 import { type Judged, type Placement, podsElsewhere } from "./placement.ts";
 
-/** Facts that stay the same from node to node. */
 export interface Given {
   readonly facts: PlanFacts;
   readonly options: Pick<PlanOptions, "template" | "at">;
@@ -28,12 +27,12 @@ export function givenBy(facts: PlanFacts, options: Given["options"]): Given {
 
 export interface NodeJudged {
   readonly found: Preflight;
-  /** The drain does not start. */
+  /** True if the drain does not start. */
   readonly isRefused: boolean;
   readonly judged: Judged;
 }
 
-/** Judges a node. Returns undefined if there is no such node. */
+/** Returns the verdict on a node. Returns undefined if the node does not exist. */
 export function judge(name: string, p: Placement, given: Given): NodeJudged | undefined {
   const facts = factsFor(name, p, given);
   if (facts === undefined) return undefined;
@@ -46,7 +45,8 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
 }
 
 /**
- * Returns whether the verdict is Unknown because facts could not be read. Lifeboat itself may have more permissions.
+ * Returns true if the verdict is Unknown because some facts could not be read. Lifeboat may be allowed to read more
+ * than the user.
  */
 export function isUnjudged({ verdict }: Preflight, { unread }: Pick<PreflightFacts, "unread">): boolean {
   return verdict === "Unknown" && unread.length > 0;
@@ -74,7 +74,7 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
     otherPods: podsElsewhere(p, name),
     evacuations: p.evacuations.filter((one) => isHere(one.namespace, one.spec.vmiName)),
     migrations: p.migrations.filter((one) => isHere(one.namespace, one.vmiName)),
-    // Empty, because the plan itself estimates how long migrations take.
+    // This list is empty, because the plan estimates the duration of migrations itself.
     finished: [],
     migratingElsewhere: [...p.vmis.values()].filter((vmi) => vmi.isMigrating && vmi.nodeName !== name),
     budgets: [...namespaces].flatMap((namespace) => budgetsIn.get(namespace) ?? []),
@@ -86,7 +86,7 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
   } satisfies PreflightFacts;
 }
 
-/** Returns the facts for judging the node's drain at `options.at`. */
+/** Returns the facts for the verdict on a drain that starts at `options.at`. */
 function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
   const ne = nodeEvacuationOf(facts.node.name, options);
   return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };

@@ -1,4 +1,4 @@
-/** Pods, VMIs, migrations and volumes with the further fields that a plan reads. */
+/** Reads pods, VMIs, migrations and volumes with the additional fields that a plan needs. */
 import * as z from "zod/mini";
 import { listOf, part, present, Text, TextsOrNone } from "../kube/schemas/fields.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -32,7 +32,7 @@ function reader(input: unknown, issues: Issues) {
   };
 }
 
-/** Returns a schema for one list of pods: equal values in the list share objects. */
+/** Returns a schema for one list of pods. Equal values within the list share one object, to save memory. */
 export function planPodSchema() {
   const schema = preflightPodSchema();
   return z.transform((input: unknown, { issues }): PlanPod => {
@@ -50,7 +50,7 @@ const ClaimInfo = z.lazy(() => part({ accessModes: listOf(z.string()), volumeMod
 const Flag = z.nullish(z.boolean());
 const Other = z.lazy(() => part({ syncAddress: Text }));
 
-/** The state of the last migration. Only a migration to another cluster or namespace has a `syncAddress`. */
+/** The state of the last migration. `syncAddress` is set only if the migration goes to another cluster or namespace. */
 const State = z.lazy(() =>
   part({
     migrationUid: Text,
@@ -68,7 +68,6 @@ const State = z.lazy(() =>
   }),
 );
 
-/** When KubeVirt created the first pod. */
 const CreatedAt = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),
@@ -118,8 +117,8 @@ export const VmiOfPlan = z.transform((input: unknown, { issues }): PlanVmi => {
 });
 
 /**
- * Returns the last finished migration. Returns undefined if the VM's last migration is in progress, or goes to another
- * cluster.
+ * Returns the last migration, if it has finished. Returns undefined if the last migration is in progress or goes to
+ * another cluster.
  */
 function lastFinishedOf({ namespace, name }: VmiFacts, state: z.output<typeof State>): PlanMigration | undefined {
   const {
@@ -172,7 +171,7 @@ export const MigrationOfPlan = z.transform((input: unknown, { issues }): PlanMig
   return present({ ...migration, sourcePod, isCancelled: abortRequested === true || undefined });
 });
 
-/** A PersistentVolume with its claim. `bound`: the nodes that reach the volume, if only some nodes do. */
+/** A PersistentVolume with its claim. If only some nodes can access the volume, `bound` contains these nodes. */
 export interface PlanVolume extends ClaimedVolume {
   readonly bound?: Volume;
 }

@@ -1,17 +1,17 @@
 /**
- * Finds out which launcher image a deleted pod had. `kubectl drain` and Kubernetes' garbage collector delete the ended
- * pods that migrations leave behind.
+ * Finds out the launcher image of deleted pods. `kubectl drain` and Kubernetes' garbage collector delete the ended pods
+ * of migrations.
  */
 import type { PlanPod } from "./facts.ts";
 
-/** A period in which KubeVirt created pods with one image. Times are milliseconds since the epoch. */
+/** A period in which all new launcher pods had the same image. Times are in milliseconds since the epoch. */
 export interface Run {
   readonly image: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns the periods, the oldest first. Two successive pods with the same image belong to one period. */
+/** Returns the periods, oldest first. Successive pods with the same image belong to the same period. */
 export function runsOf(launchers: readonly PlanPod[]): readonly Run[] {
   const runs: Run[] = [];
   for (const { image, createdAt } of launchers.toSorted((a, b) => a.createdAt - b.createdAt)) {
@@ -23,7 +23,7 @@ export function runsOf(launchers: readonly PlanPod[]): readonly Run[] {
   return runs;
 }
 
-/** Returns the image at that time. Returns undefined if the time is between two periods. */
+/** Returns the launcher image at a point in time. Returns undefined if the time lies between two periods. */
 export function imageAt(runs: readonly Run[], time: number | undefined): string | undefined {
   return time === undefined ? undefined : runs.find(({ from, to }) => from <= time && time <= to)?.image;
 }

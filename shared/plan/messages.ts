@@ -1,4 +1,4 @@
-/** All messages of a plan: what happens to a node and its VMs, why, and what is unknown. */
+/** All messages of a plan. They say what happens to a node and its VMs, why it happens, and what is unknown. */
 import { keyOf } from "../kube/objects.ts";
 import type { Resource } from "../kube/resources.ts";
 import type { NodeVerdict, PreflightPod } from "../preflight/facts.ts";
@@ -9,7 +9,7 @@ import type { PlanOptions } from "./facts.ts";
 type Pod = Pick<PreflightPod, "namespace" | "name">;
 type StartIf = PlanOptions["template"]["startIf"];
 
-/** Lists that a person may lack the permission to read, each with the question that stays open without the list. */
+/** Lists that a user may not be allowed to read. Each entry has the question that remains open without the list. */
 export const OPEN_WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets refuse evictions",
   resourcequotas: "whether quotas refuse target pods",
@@ -40,11 +40,11 @@ export const PLAN_MESSAGES = {
   verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
   notDrained: "it is not drained",
 
-  // A VM that stays for a while
+  // A VM that stays until a certain time
   ownerKeeps: (vm: string, until = "") =>
     `when the drain ends, because the owner of VM ${vm} wants the VM to stay until ${withoutFractions(until)}`,
 
-  // Room
+  // Free CPU and memory
   mayHaveNoRoom: (homeless: readonly string[]) =>
     `whether all VMs and pods find room: kube-scheduler may place VMs on other nodes than this plan does. Then there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
@@ -52,7 +52,7 @@ export const PLAN_MESSAGES = {
   fitsNowhere: (vm: string, others: number, why: string) =>
     `VM ${vm}: ${why}${others === 0 ? "" : ` (other VMs without room: ${others})`}`,
 
-  // A guest that ends
+  // A guest that is shut down
   mayEndAgain: (summary: string, vms: readonly string[]) =>
     `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start again on this node before its drain, and then be shut down again`,
   heldBack: (message: string) => `${message}; the guest runs until everything else can leave`,
@@ -72,7 +72,7 @@ export const PLAN_MESSAGES = {
     `volumes are attached, and no pod of the node uses them: ${listed(names)} (kubectl get volumeattachments)`,
   runsHere: (vm: string) => `${vm} runs on it`,
 
-  // The time
+  // The duration
   basedOn: (migrations: number) => `${PREFLIGHT_MESSAGES.basedOn(migrations)}, their sizes, and KubeVirt's limits`,
   asBandwidthSays: (pace: string) => `${pace} for each VM, as --bandwidth says`,
 } as const;

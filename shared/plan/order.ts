@@ -1,4 +1,4 @@
-/** Finds an order of the nodes in which every node has room, with few moves. */
+/** Finds an order in which every node can be drained, with few migrations. */
 import { isLauncher, keyOf } from "../kube/objects.ts";
 import { filledBy } from "../preflight/board.ts";
 import { type Given, judge } from "./judge.ts";
@@ -8,17 +8,20 @@ import { afterDrain, backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
   readonly nodes: readonly string[];
-  /** Nodes whose pods had no room at any check. The order ends with these nodes. */
+  /** Nodes whose pods did not fit on the other nodes in any attempt. These nodes come last in the order. */
   readonly stuck: readonly string[];
   readonly moves: number;
 }
 
-/** The search stops at an order with at most this many moves per VM, on average: another order would save few moves. */
+/**
+ * The search stops when an order needs at most this many migrations per VM on average. Other orders would save few
+ * migrations.
+ */
 const FEW_MOVES = 1.05;
 
 /**
- * Returns the best of at most three orders: as given, the emptiest nodes first, and the fullest first. In each order,
- * nodes without room move back.
+ * Returns the best of up to three orders: the given order, the emptiest nodes first, and the fullest nodes first. In
+ * each order, nodes that cannot be drained yet come later.
  */
 export function plannedOrder(nodes: readonly string[], start: Placement, parallel: number, given: Given): Ordered {
   const taken = new Map(nodes.map((name) => [name, memoryOfVms(name, start)]));
@@ -43,8 +46,8 @@ function memoryOfVms(name: string, { podsOn }: Placement): number {
 }
 
 /**
- * The maximum number of checks for each node, on average. Without a limit, the plan of a large cluster without room
- * would take minutes.
+ * The maximum number of checks per node, on average. Without this limit, planning a large and full cluster would take
+ * minutes.
  */
 const MOST_PASSES = 4;
 
@@ -70,7 +73,7 @@ function withDeferrals(wanted: readonly string[], start: Placement, parallel: nu
   return { nodes: [...order, ...left], stuck: left, moves };
 }
 
-/** Drains one node. Returns undefined if there is no room for its pods. */
+/** Drains one node. Returns undefined if its pods do not fit on the other nodes. */
 function drainedAlone(name: string, placement: Placement, given: Given) {
   const cordoned = withNode(placement, name, true);
   const one = judge(name, cordoned, given);
@@ -82,8 +85,8 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Says how much memory the VMs without room need, and how much memory is free on the other node with the most room. If
- * memory is not the obstacle, says why no node fits. Returns undefined if every VM of the node has room elsewhere.
+ * Returns how much memory the VMs need and how much memory is free on the emptiest other node. If memory is not the
+ * obstacle, returns why no node fits. Returns undefined if every VM fits on another node.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {

@@ -1,4 +1,4 @@
-/** The places of pods and VMs before and after the maintenance of a node. */
+/** Tracks on which node each pod and VM runs, before and after each node's maintenance. */
 import { isActive, type EvacuationFacts } from "../kube/evacuation.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -13,13 +13,15 @@ import type { PlanFacts } from "./facts.ts";
 export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
-  /** The same pods as in `podsOn`, with the room on each node. Changed in place, because copies would be slow. */
+  /**
+   * The same pods as in `podsOn`, with the free resources of each node. Changed in place, because copying would be
+   * slow.
+   */
   readonly present: PresentPods;
   readonly vmis: ReadonlyMap<string, VmiFacts>;
-  /** Unfinished migrations. */
   readonly migrations: readonly MigrationFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Pods that their controllers have created again and that have no room yet. */
+  /** Pods that their controllers have created again, and that do not fit on any node yet. */
   readonly pending: readonly Wanted[];
 }
 
@@ -35,7 +37,7 @@ export function placementOf(f: PlanFacts): Placement {
   };
 }
 
-/** Copies the placement for another sequence of steps, which changes the copy in place. */
+/** Copies the placement, so that another sequence of drains can change the copy. */
 export function startFrom(p: Placement): Placement {
   return { ...p, present: copyOf(p.present) };
 }
@@ -44,24 +46,24 @@ export function podsElsewhere({ podsOn }: Placement, node: string): readonly Pre
   return [...podsOn].flatMap(([name, pods]) => (name === node ? [] : pods));
 }
 
-/** A node that has been judged. */
 export interface Judged {
   readonly facts: PreflightFacts;
   readonly vms: PlanFacts["vms"];
-  /** The verdicts on pods, by `namespace/name`. A pod without a verdict stays. */
+  /** The verdicts on pods, keyed by `namespace/name`. A pod without a verdict stays on the node. */
   readonly verdicts: ReadonlyMap<string, PodVerdict>;
-  /** Guests may end, because nothing else blocks the node or `forceShutdowns` is set. */
+  /** True if guests may be shut down, because nothing else blocks the drain or because `forceShutdowns` is set. */
   readonly mayEnd: boolean;
 }
 
 /**
- * The next place of a pod. `there`: a known node. `anew`: a node to find in this drain. `later`: a node to find after
- * this drain. `Follows`: the node of its launcher pod. `Gone`: none.
+ * The next place of a pod. `there`: the pod runs on a known node. `anew`: the node is chosen during this drain.
+ * `later`: the node is chosen after this drain. `Follows`: the pod runs on the node of its launcher pod. `Gone`: the
+ * pod is deleted.
  */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
 
-/** Returns the placement after the drain, while the node is still cordoned. */
+/** Returns the placement after the drain. The node is still cordoned. */
 export function withoutVmsOf(p: Placement, { facts, vms, verdicts, mayEnd }: Judged): Placement {
   const vmiOf = (pod: PreflightPod) => p.vmis.get(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" }));
   const nexts = facts.pods.map((pod): readonly [PreflightPod, Next] => {
@@ -122,7 +124,9 @@ function nextOf(pod: PreflightPod, { outcome, reason, room }: PodVerdict, around
   }
 }
 
-/** Returns the replacement of a pod. If the pod is being deleted, its controller has made the replacement already. */
+/**
+ * Returns the replacement of a pod. If the pod is being deleted, its controller has already created the replacement.
+ */
 function remade(pod: PreflightPod): Next {
   const isMade = !pod.deleting && pod.owners.some(({ controller }) => controller);
   return isMade ? { anew: asItIs(withoutNode(pod)) } : "Gone";
@@ -138,7 +142,7 @@ function arrived(pod: PreflightPod, node: string | undefined, { facts, vmi }: Ar
   return { there: on(node, next) };
 }
 
-/** Places a pod on a node. KubeVirt writes the CPU labels into the node selector of the next pod. */
+/** Places a pod on a node. KubeVirt adds the CPU labels to the node selector of the new pod. */
 function on(node: string, { pod, cpu }: Pick<Wanted, "pod" | "cpu">): PreflightPod {
   const nodeSelector = { ...pod.placement.nodeSelector, ...cpu };
   return { ...pod, nodeName: node, placement: { ...pod.placement, nodeSelector } };
@@ -169,7 +173,10 @@ function onNodes(before: Placement["podsOn"], drainedNode: string, pods: readonl
   return after;
 }
 
-/** Updates the VMIs of pods on a new node, and removes their marks, migrations and active Evacuations. */
+/**
+ * Updates the VMIs of pods that moved to a new node. Removes each VMI's evacuationNodeName, migrations and active
+ * Evacuations.
+ */
 function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   const vmis = new Map(p.vmis);
   const arrivedHere = new Set<string>();
@@ -191,7 +198,7 @@ function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   };
 }
 
-/** Returns the VM's size after its migration, which completes a hotplug. */
+/** Returns the size of the VM after its migration. A migration completes a hotplug of CPU or memory. */
 function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
   return {
     ...(currentVcpus !== undefined && asks.vcpus !== undefined && { currentVcpus: asks.vcpus }),
@@ -199,7 +206,7 @@ function sizedAs({ asks, currentVcpus, currentMemory }: VmiFacts) {
   };
 }
 
-/** Places every pod for which a node has room. A cordoned node gets no pod. */
+/** Places every pod that fits on a node. Cordoned nodes get no pods. */
 export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "scoring" | "lots">): Placement {
   if (p.pending.length === 0) return p;
   const [node, ...rest] = p.nodes;
@@ -220,7 +227,6 @@ export function withPlaced(p: Placement, how: Pick<PreflightFacts, "volumes" | "
   return withVmis({ ...p, podsOn, pending }, placed);
 }
 
-/** Cordons or uncordons the node. */
 export function withNode(p: Placement, name: string, unschedulable: boolean): Placement {
   const nodes = p.nodes.map((node) => (node.name === name ? { ...node, unschedulable, taints: taintsIn(node) } : node));
   return { ...p, nodes };

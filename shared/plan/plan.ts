@@ -1,4 +1,4 @@
-/** Rehearses a rolling maintenance: the events on each node, their order and their times. */
+/** Simulates a rolling maintenance: what happens on each node, in which order and when. */
 import { keyOf } from "../kube/objects.ts";
 import { MAINTENANCE_MESSAGES } from "../maintenance/messages.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../preflight/facts.ts";
@@ -17,19 +17,19 @@ import { type PlanTimes, timesOf } from "./time.ts";
 
 export interface Plan {
   readonly verdict: NodeVerdict;
-  /** The plans of the nodes, in the order of the drains. */
   readonly nodes: readonly NodePlan[];
-  /** The start, in RFC 3339. */
+  /** The start time, in RFC 3339. */
   readonly begins: string;
-  /** The duration in seconds. */
   readonly takes: Range;
   readonly basis: string;
   readonly evidence: Evidence;
-  /** Nodes that have no room in any order. Absent: every node has room. */
+  /**
+   * Nodes that cannot be drained in any order, because their pods do not fit on other nodes. Absent if there are none.
+   */
   readonly stuck?: readonly string[];
-  /** Lists that could not be read, and the questions that stay open without them. */
+  /** Lists that could not be read, with the questions that remain open. */
   readonly unread: readonly string[];
-  /** Nodes that do not exist. */
+  /** Nodes in the request that do not exist. */
   readonly missing: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   };
 }
 
-/** Returns another order of the nodes if a node has no room in the given order. */
+/** Returns a better order of the nodes. Returns undefined if every node can be drained in the given order. */
 function orderBeside(steps: readonly Step[], { nodes, parallel }: PlanOptions, start: Placement, given: Given) {
   return steps.some(({ found }) => hasNoRoom(found)) ? plannedOrder(nodes, start, parallel, given) : undefined;
 }
@@ -71,12 +71,12 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
   return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
 }
 
-/** VMs that leave a node, with their classes at that time. Undefined: the VM's class is unproven. */
+/** VMs that leave a node, with their classes at that time. The class is undefined if it is unproven. */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /**
- * Returns the VMs that leave each node. A VM that has left an earlier node runs in the present launcher, and therefore
- * has another class.
+ * Returns the VMs that leave each node. A VM that has already left another node runs with the current launcher image,
+ * and is therefore in a different class.
  */
 function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: Evidence): readonly Leaving[] {
   const classes = classesOf(evidence);
@@ -113,7 +113,7 @@ function nodePlanOf(step: Step, at: number, doubt: Doubt, seen: NodeSeen): NodeP
   return doubt.isRefused ? refusedPlanOf(step, at, seen) : drainedPlanOf(step, at, doubt, seen);
 }
 
-/** Returns the plan of a node whose drain is refused: the VMs stay on the node. */
+/** Returns the plan for a node whose drain is refused. The VMs remain on the node. */
 function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
   const { node, found } = step;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
@@ -177,7 +177,7 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
 }
 
 /**
- * Returns doubts about the start of a drain. Lifeboat may read more than the person who plans, and may then reach
+ * Returns a note if the verdict is Unknown. Lifeboat may be allowed to read more than the user, and may then reach
  * another verdict.
  */
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
@@ -185,7 +185,7 @@ function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOption
   return [PLAN_MESSAGES.verdictUnknown(startIf)];
 }
 
-/** Lists VMs that their owners keep until after the drain's start: the drain waits for these VMs. */
+/** Lists VMs whose owners want them to stay until after the start of the drain. The drain waits for these VMs. */
 function keptByOwners({ found, judged: { vms } }: Step, { least }: Range, { at, template }: PlanOptions) {
   if (template.virtualMachines.ownersChoice === "Ignored") return [];
   const begins = new Date(at.getTime() + least * 1000);
@@ -200,7 +200,10 @@ function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"
   return shortage === undefined ? {} : { shortage, ...roomAfter(step.node, seen) };
 }
 
-/** Adds guests that may end a second time: they ended on an earlier node, and may have started again on this node. */
+/**
+ * Adds guests that may be shut down twice: first on an earlier node, and then on this node after they have started
+ * again.
+ */
 function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
   if (found.verdict !== "WillSucceed" || mayEnd.length === 0) return found;
   const summary = PLAN_MESSAGES.mayEndAgain(found.summary, mayEnd);
@@ -209,7 +212,7 @@ function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
 
 export const HELD_BACK = "HeldBack";
 
-/** Returns the verdict on a pod whose guest does not end, because something else blocks the node. */
+/** Returns the verdict on a pod whose guest is not shut down, because something else blocks the drain. */
 function heldBack(pod: PodVerdict): PodVerdict {
   if (pod.outcome !== "ShutsDown") return pod;
   const { room: _, remedy: __, ...rest } = pod;
@@ -225,7 +228,7 @@ function failingText(vm: string, own: VmClass | undefined): string {
   return PLAN_MESSAGES.failing(vm, times, reason);
 }
 
-/** Returns the node that the better order drains before this node. */
+/** Returns the node that should be drained before this node, according to the better order. */
 function roomAfter(node: string, { better }: Seen): { readonly roomAfter?: string } {
   if (better === undefined || better.stuck.includes(node)) return {};
   const before = better.nodes[better.nodes.indexOf(node) - 1];

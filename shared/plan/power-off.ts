@@ -1,6 +1,6 @@
 /**
- * Reasons not to power off a drained node: staying pods with volumes, attached volumes without a pod, and storage
- * engines that protect a last replica.
+ * Lists reasons not to power off a drained node: remaining pods with volumes, attached volumes without a pod, and
+ * storage engines that protect the last replica of a volume.
  */
 import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { unclaimedOn } from "../maintenance/detaching.ts";
@@ -21,8 +21,8 @@ export function powerOffObstacles(
 }
 
 /**
- * Names volumes that are attached to the node, but that no pod on the node uses. Pods that come from other nodes are
- * ignored.
+ * Returns the names of volumes that are attached to the node although no pod on the node uses them. Pods that arrive
+ * from other nodes are ignored.
  */
 function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "attached">): readonly string[] {
   if (attached === undefined) return [];

@@ -1,4 +1,4 @@
-/** Reads the facts of a plan: lists, in pages. It writes nothing. */
+/** Reads the facts of a plan from the API server, in pages. Writes nothing. */
 import type { Client } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -11,7 +11,7 @@ import type { PlanFacts } from "./facts.ts";
 import { MigrationOfPlan, planPodSchema, VmiOfPlan, VolumeOfPlan } from "./kinds.ts";
 import { type OPEN_WITHOUT, PLAN_MESSAGES } from "./messages.ts";
 
-/** Reads the facts of a plan. Calls `say` with the name of each list. */
+/** Reads the facts of a plan. Calls `say` with the name of each list before reading it. */
 export async function observePlan(
   { cluster, settings, now }: Observer,
   say: (what: string) => void = () => undefined,
@@ -19,7 +19,7 @@ export async function observePlan(
   const [drains, afterwards] = [newReads(say), newReads(say)];
   const { read, optional } = drains;
   const orNone = async <T>(kind: Optional, list: List<T>) => (await optional(kind, list)) ?? [];
-  // Attachments are read before the pods, so that no attachment belongs to an unlisted pod.
+  // Reads the VolumeAttachments before the pods, so that no attachment belongs to a pod that is missing from the list.
   const attachments = await afterwards.optional("volumeattachments", (onOdd) =>
     cluster.list("volumeattachments", { onOdd }).catch(noneUnlessServed),
   );
@@ -67,10 +67,10 @@ export async function observePlan(
 type Optional = keyof typeof OPEN_WITHOUT;
 type List<T> = (onOdd: () => void) => Promise<readonly T[]>;
 
-/** Reads lists, and collects in words what could not be read. */
+/** Reads lists, and collects messages about lists that could not be read. */
 function newReads(say: (what: string) => void) {
   const unread: string[] = [];
-  /** Kinds with objects that could not be parsed. */
+  /** Resources with objects that could not be parsed. */
   const odd = new Set<string>();
   const read = async <T>(what: string, list: List<T>): Promise<readonly T[]> => {
     say(what);
@@ -81,7 +81,7 @@ function newReads(say: (what: string) => void) {
     odd.add(what);
     return items;
   };
-  /** Reads a list that the plan can do without. Returns undefined if the list could not be read. */
+  /** Reads a list that is not essential for the plan. Returns undefined if the list could not be read. */
   const optional = async <T>(kind: Optional, list: List<T>): Promise<readonly T[] | undefined> => {
     try {
       return await read(kind, list);
@@ -95,7 +95,9 @@ function newReads(say: (what: string) => void) {
   return { unread, odd, read, optional };
 }
 
-/** Reports a rollout of KubeVirt, whose own migrations and restarts may delay the drains. */
+/**
+ * Reports that KubeVirt is being updated. KubeVirt then migrates and restarts VMs itself, which may delay the drains.
+ */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {
   if ((await readKubeVirt(cluster))?.isRollingOut === true) unread.push(PREFLIGHT_MESSAGES.rollout);
 }

@@ -1,6 +1,6 @@
 /**
- * Rehearses a maintenance in variants: other orders of VMs, other random choices of kube-scheduler, a kube-scheduler
- * that fills nodes, and other waves of nodes. The plan promises only results that hold in all variants.
+ * Simulates a maintenance several times, with different orders of VMs, different choices of kube-scheduler, and
+ * different groups of nodes at a time. The plan promises only what happens in all simulations.
  */
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
@@ -11,28 +11,28 @@ import { hasNoRoom, stepsOf, type Step } from "./sequence.ts";
 
 type Template = PlanOptions["template"];
 
-/** The result of all rehearsals for one node. */
+/** What all simulations show about one node. */
 export interface Doubt {
-  /** Why the node may have no room, although the plan finds some. */
+  /** The reasons why the drain may not go as planned. */
   readonly reasons: readonly string[];
-  /** `namespace/name` of VMs that leave in some rehearsals and not in others. */
+  /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
-  /** `namespace/name` of VMs that may end on this node after ending on an earlier node. */
+  /** VMs, as `namespace/name`, whose guests may be shut down again on this node after an earlier node. */
   readonly mayEnd: readonly string[];
-  /** The drain starts in no rehearsal. */
+  /** True if the drain starts in no simulation. */
   readonly isRefused: boolean;
 }
 
 interface Outcome extends Pick<Step, "node" | "isRefused"> {
   readonly verdict: NodeVerdict;
-  /** VMs and pods without room. */
+  /** VMs and pods that do not fit on any other node. */
   readonly homeless: readonly string[];
-  /** `namespace/name` of VMs whose guests end. */
+  /** VMs, as `namespace/name`, whose guests are shut down. */
   readonly ending: readonly string[];
   readonly fates: ReadonlyMap<string, Fate>;
 }
 
-/** Returns, for each step, what the rehearsals show about its node. */
+/** Returns what the simulations show about the node of each step. */
 export function rehearsed(
   steps: readonly Step[],
   start: Placement,
@@ -91,7 +91,7 @@ function startsIn(outcomes: readonly Outcome[], startIf: Template["startIf"]): P
 type Fate = "Stays" | "Ends" | "Moves";
 const WORST_FIRST: readonly Fate[] = ["Stays", "Ends", "Moves"];
 
-/** Returns the worst fate of each VM, over all nodes. */
+/** Returns the worst result for each VM over all nodes. */
 function worstFates(outcomes: readonly Outcome[]): ReadonlyMap<string, Fate> {
   const worst = new Map<string, Fate>();
   for (const { fates } of outcomes) for (const [vm, fate] of fates) addFate(worst, vm, fate);
@@ -110,8 +110,8 @@ function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
 }
 
 /**
- * Returns the variants of the rehearsal: other orders of VMs, another scoring of nodes, and other waves of nodes. Each
- * variant has its own random choices.
+ * Returns the variants to simulate. They differ in the order of VMs, the scoring of nodes, the groups of nodes and the
+ * random choices.
  */
 function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
   const ordered = (order: typeof template.virtualMachines.order): Given => ({

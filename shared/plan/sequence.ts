@@ -1,6 +1,6 @@
 /**
- * Drains one node after the other. Each node is judged in the placement after the earlier drains, and returns to
- * service without VMs.
+ * Simulates the drains one after another. Each drain starts with the placement after the earlier drains. A drained node
+ * returns to service without VMs.
  */
 import type { Preflight } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
@@ -9,11 +9,11 @@ import { type Placement, startFrom, withNode, withoutVmsOf, withPlaced } from ".
 
 export interface Step extends NodeJudged {
   readonly node: string;
-  /** The number of the node's wave: nodes of one wave are drained at the same time. */
+  /** Nodes with the same number are drained at the same time. */
   readonly wave: number;
 }
 
-/** Yields the steps of a sequence, without missing nodes. `shift`: the size of a smaller first wave, or 0 for none. */
+/** Yields one step for each node, except missing nodes. `shift` is the size of a smaller first group of nodes, or 0. */
 export function* stepsOf(
   nodes: readonly string[],
   start: Placement,
@@ -33,12 +33,12 @@ export function* stepsOf(
   }
 }
 
-/** Returns the placement after a drain. A drain that does not start changes nothing. */
+/** Returns the placement after a drain. If the drain does not start, the placement does not change. */
 export function afterDrain(p: Placement, { isRefused, judged }: NodeJudged): Placement {
   return isRefused ? p : withoutVmsOf(p, judged);
 }
 
-/** Uncordons the nodes, and places the pods that have no room yet. */
+/** Uncordons the nodes, and places the pods that did not fit on any node before. */
 export function backAgain(p: Placement, nodes: readonly string[], { facts, scoring, lots }: Given): Placement {
   const back = nodes.reduce((sum, node) => withNode(sum, node, false), p);
   return withPlaced(back, { volumes: facts.volumes, scoring, lots });

@@ -1,6 +1,6 @@
 /**
- * Estimates how long each node takes, from the 10th to the 90th percentile, by many random draws from the observed
- * migrations.
+ * Estimates how long each node takes, from the 10th to the 90th percentile. The estimate uses many random draws from
+ * the observed migrations.
  */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -12,10 +12,10 @@ import { PLAN_MESSAGES } from "./messages.ts";
 import type { Step } from "./sequence.ts";
 
 export interface PlanTimes {
-  /** The start and the end of each step, in seconds from the start of the plan. */
+  /** The start and end of each step, in seconds since the start of the plan. */
   readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
   readonly total: Range;
-  /** The basis of the estimate, in words. */
+  /** The basis of the estimate, as text. */
   readonly basis: string;
 }
 
@@ -49,7 +49,7 @@ function atOnceOf(
   return Math.max(1, Math.min(Math.floor(parallelMigrationsPerCluster / parallel), parallelOutboundMigrationsPerNode));
 }
 
-/** Causes of delay on a node. */
+/** What has to happen on a node before it is drained. */
 interface Load {
   readonly moving: readonly VmiFacts[];
   readonly restarts: readonly VmiFacts[];
@@ -64,7 +64,7 @@ function loadOf({ found, judged, isRefused }: Step): Load {
     found.pods.filter(isIts).flatMap(({ namespace, vmi = "" }) => vmis.get(keyOf({ namespace, name: vmi })) ?? []);
   return {
     moving: of(({ outcome, room }) => (outcome === "Moves" || outcome === "Waits") && room?.fits === true),
-    // Guests do not end while something else blocks the node.
+    // Guests are not shut down while something else blocks the drain.
     restarts: of(({ outcome, reason }) => judged.mayEnd && outcome === "ShutsDown" && reason === "Restart"),
     shutdowns: of(({ outcome, reason }) => judged.mayEnd && outcome === "ShutsDown" && reason !== "Restart"),
     hasPods: found.pods.some(({ outcome }) => outcome === "Evicted"),
@@ -84,18 +84,18 @@ interface Drawing {
 
 type Dice = () => number;
 
-/** Durations in seconds, from the fastest to the slowest likely one. */
+/** Durations in seconds, from the shortest to the longest likely duration. */
 const TAKES = {
   /** Lifeboat cordons the node, and KubeVirt creates the first migration. */
   begin: [3, 12],
-  /** Evicted pods end, mostly long before the end of their grace period. */
+  /** Evicted pods usually end long before their grace period is over. */
   pods: [5, 40],
-  /** Lifeboat waits at least 60 s before it ends a guest. */
+  /** Lifeboat waits at least 60 s before it shuts a guest down. */
   wait: [60, 75],
   start: [15, 60],
 } as const;
 
-/** A factor for the load of network and nodes, which is the same for all VMs. */
+/** A factor for the load of the network and the nodes. It is the same for all VMs. */
 const SAME_FOR_ALL = [0.88, 1.18] as const;
 
 function drawn(steps: readonly Step[], loads: readonly Load[], { atOnce, seconds, dice }: Drawing): Draw {
@@ -138,7 +138,7 @@ function sum(values: readonly number[]): number {
 }
 
 const UNMEASURED = { fast: 1.25e9, slow: 64 * 1024 ** 2 } as const;
-/** Seconds to start the target pod and to end the source. */
+/** Seconds to start the target pod and to delete the source pod. */
 const AROUND = [4, 25] as const;
 
 function paceOf(f: PlanFacts, { bandwidth }: Pick<PlanOptions, "bandwidth">) {
@@ -173,8 +173,8 @@ function rangeOf(values: readonly number[]): Range {
 }
 
 /**
- * Returns a random source that gives the same numbers for the same seed: the same cluster gives the same plan.
- * Upstream: the constants of Numerical Recipes.
+ * Returns a random number generator. The same seed gives the same numbers, so the same cluster always gets the same
+ * plan. Upstream: the constants of Numerical Recipes.
  */
 function diceOf(seed: number): Dice {
   let state = seed;

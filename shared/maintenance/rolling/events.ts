@@ -1,4 +1,4 @@
-/** Events of node maintenance: on the object and on the node. */
+/** Events about node maintenance, recorded on the maintenance object and on the node. */
 import { type Action, EVENT_TYPES, type EventReason, type KubernetesEvent } from "../../kube/action.ts";
 import type { NodeEvacuationFacts, NodeEvacuationPhase } from "../../kube/node-evacuation.ts";
 import type { RollingMaintenanceFacts, RollingPhase } from "../../kube/rolling-maintenance.ts";
@@ -30,7 +30,7 @@ export function nodeEvents(
   const occasion = `${uid}/${status.lastUpdateTime ?? ""}`;
   return [
     record({ kind: "NodeEvacuation", namespace: "", name, uid }, reason, text, occasion),
-    // As in the kubelet's Events, the node's name stands for its UID.
+    // Uses the name of the node as its UID, like the kubelet in its own Events.
     record({ kind: "Node", namespace: "", name: spec.nodeName, uid: spec.nodeName }, reason, text, occasion),
   ];
 }
@@ -42,7 +42,10 @@ const OF_ROLLING: { readonly [P in RollingPhase]?: EventReason } = {
   Withdrawn: "MaintenanceWithdrawn",
 };
 
-/** Returns the Events of a RollingMaintenance that has started, whose phase has changed, or whose node has failed. */
+/**
+ * Returns the Events of a RollingMaintenance after it has started, its phase has changed, or one of its nodes has
+ * failed.
+ */
 export function rollingEvents(
   rm: RollingMaintenanceFacts,
   { phase, message, more, rows = [] }: RollingNext,

@@ -14,14 +14,13 @@ function namesText(rows: Rows): string {
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Names nodes that are being drained, with the message of the first. */
+/** Lists the nodes that are being drained, with the status message of the first node. */
 function waitsFor(active: Rows): string {
   const [first] = active;
   const said = first?.message === undefined || first.message === "" ? "" : `: ${first.message}`;
   return `waits for ${namesText(active)}${said}`;
 }
 
-/** Says for each node how it ended or what blocks it. */
 function stuckText(rows: Rows): string {
   const said = rows.slice(0, MOST_NAMES).map(({ name, phase, message = "" }) => {
     return `${name} is ${phase}${message === "" ? "" : `: ${message}`}`;
@@ -40,7 +39,7 @@ const NOT_STARTED = (end: string, left: number) =>
 const FAILED = (failed: Rows) => `${stuckText(failed)}; spec.whenNodeFails is Stop`;
 
 export const ROLLING_MESSAGES = {
-  // Before the start
+  // Messages before the start
   startsAt: (time: string) => `starts at ${withoutFractions(time)}`,
   pausedBefore: "spec.progress is Paused: the maintenance starts only after it is resumed",
   tooLate: (end: string) => `the maintenance had not started at ${end} (spec.schedule.notAfter)`,
@@ -48,7 +47,7 @@ export const ROLLING_MESSAGES = {
   tooManyNodes: (count: number, most: number) =>
     `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance has room for ${most}: choose fewer nodes`,
 
-  // Progress
+  // Messages about the progress
   startsWith: (node = "") => `starts with ${node}`,
   startsWithAll: (rows: Rows) => `starts with ${namesText(rows)}`,
   waitsFor,
@@ -65,20 +64,20 @@ export const ROLLING_MESSAGES = {
   requestFailed: "a request failed",
   notCreated: (what: string) => `Lifeboat could not create a NodeEvacuation (${what}), and tries again`,
 
-  // A node
+  // Messages about a node
   nodeGone: "there is no such node",
   nextIsGone: (node: string) => `there is no node ${node}`,
   notBack: "it was deleted after its drain, and no node of this name has joined since",
   nodeEvacuationDeleted: (name = "") => `its NodeEvacuation ${name} was deleted`,
   nodeFailed: ({ name, phase, message = "" }: NodeRow) => `node ${name} is ${phase}: ${message}`,
 
-  // The forecast
+  // Messages about the expected end
   pace: (seconds: number) => `a node took ${durationText(seconds)} on average`,
   lastEnds: (pace: string, end: string) => `${pace}; the last drain ends at about ${withoutFractions(end)}`,
   someLate: (pace: string, late: number, notAfter: string) =>
     `${pace}; nodes whose drain will not start before ${withoutFractions(notAfter)}: ${late}`,
 
-  // The end
+  // Messages about the end
   withdrawn: "spec.intent is Withdrawn",
   withdrawnWaits: (active: Rows) => `spec.intent is Withdrawn; ${waitsFor(active)}`,
   failedWaits: (failed: Rows, active: Rows) => `${FAILED(failed)}: no further drain starts; ${waitsFor(active)}`,

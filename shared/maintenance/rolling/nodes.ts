@@ -1,4 +1,4 @@
-/** The nodes of a RollingMaintenance, and the state of each. */
+/** Determines the nodes of a RollingMaintenance and the phase of each node. */
 import type { NodeFacts } from "../../kube/facts.ts";
 import { hasEnded, type NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
 import { derivedName, hash8, named } from "../../kube/objects.ts";
@@ -15,8 +15,8 @@ import { evacuationOf, isActiveRow, type RollingWorld } from "./world.ts";
 type Seen = Omit<RollingWorld, "rows">;
 
 /**
- * Returns the nodes in their order. A label selector is resolved once: a node that is added later does not belong to
- * the RollingMaintenance.
+ * Returns the nodes in the order in which they are drained. The label selector is evaluated only at the start. A node
+ * that is added later does not belong to the RollingMaintenance.
  */
 export function resolved({ rm, facts }: Seen): readonly string[] {
   const { names, matchLabels = {} } = rm.spec.nodes;
@@ -50,7 +50,7 @@ function following(row: NodeRow, { status }: NodeEvacuationFacts): NodeRow {
   return { ...row, phase, message: cut(message), ...(hasEnded({ status }) && { completionTime }) };
 }
 
-/** Waits some time for a drained node that was deleted, because the node may be installed again. */
+/** A drained node may be deleted and installed again. Waits `nodeTimeoutSeconds` for such a node. */
 function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {
@@ -60,7 +60,7 @@ function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   return isBack(node) ? { ...row, phase: "Returned", returnTime: now.toISOString() } : row;
 }
 
-/** Returns whether VMs may run on the node again. */
+/** Returns true if the node is schedulable and ready, and virt-handler runs on it. */
 export function isBack({ unschedulable, ready, virtHandler }: NodeFacts): boolean {
   return !unschedulable && ready && virtHandler?.isSchedulable === true;
 }
@@ -69,7 +69,7 @@ export function cut(message: string): string {
   return message.slice(0, ROLLING_BOUNDS["status.nodes[].message"]).toWellFormed();
 }
 
-/** Returns the name of the node's NodeEvacuation, which is the same for every process of Lifeboat. */
+/** Returns the name of the node's NodeEvacuation. Every process of Lifeboat derives the same name. */
 export function evacuationName({ uid }: Pick<RollingMaintenanceFacts, "uid">, node: string): string {
   return derivedName("", node, hash8(`${uid}/${node}`));
 }

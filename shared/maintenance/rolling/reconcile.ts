@@ -1,6 +1,6 @@
 /**
- * Reconciles RollingMaintenances: each pass reads, finds the rule that applies, and acts. Any number of processes may
- * do so at once.
+ * Reconciles RollingMaintenances. Each pass reads the cluster, finds the first rule that applies, and performs the
+ * rule's actions. Several processes can reconcile at the same time.
  */
 import { decide } from "../../facts/decide.ts";
 import { liveReads } from "../../facts/reads.ts";
@@ -26,19 +26,21 @@ export interface Rolling {
 export interface Rolled {
   readonly done: readonly Action["verb"][];
   readonly failures: number;
-  /** Names of NodeEvacuations that were created. */
+  /** Names of the NodeEvacuations that this reconcile created. */
   readonly created: readonly string[];
   /**
-   * Whether the phase of a RollingMaintenance or of one of its nodes has changed. The taints that steer the scheduler
-   * may then have to change.
+   * True if the phase of a RollingMaintenance or of one of its nodes has changed. The nodes' steering taints may then
+   * have to change.
    */
   readonly isTurned: boolean;
 }
 
-/** The maximum number of passes. A node may need three passes to start, and several nodes may start at a time. */
+/**
+ * The maximum number of passes. A node may need three passes to start, and several nodes may start at the same time.
+ */
 const MOST_PASSES = 12;
 
-/** Reconciles RollingMaintenances. Throws a ClusterError only if nothing could be listed. */
+/** Reconciles RollingMaintenances. Throws a ClusterError only if no list could be read. */
 export async function reconcileRollingMaintenances(deps: Rolling): Promise<Rolled> {
   const reads = liveReads(deps.cluster);
   const { answer: all } = await decide((facts) => facts.list("rollingmaintenances"), reads);
@@ -115,7 +117,6 @@ function createdBy({ first = [] }: RollingNext, performed: readonly Performed[])
   });
 }
 
-/** Writes the status, and then the Events about it. */
 async function say(
   rm: RollingMaintenanceFacts,
   next: RollingNext,

@@ -1,12 +1,10 @@
-/**
- * Other maintenance of the same node. A RollingMaintenance waits until the other maintenance has ended, and names it.
- */
+/** Finds other maintenance of the same node. A RollingMaintenance waits until this other maintenance has ended. */
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { wantedOf } from "../world.ts";
 import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { isPendingRow, isUnavailable, type RollingWorld } from "./world.ts";
 
-/** Names the other maintenance of a node. Returns undefined if there is none. */
+/** Returns the name of the other maintenance of a node. Returns undefined if there is none. */
 export function rivalOf(node: string, w: RollingWorld): string | undefined {
   const holding = w.others.find((one) => !hasRollingEnded(one) && holds(node, one));
   const older = holding ?? w.others.find((one) => isOlder(one, w.rm) && awaits(node, one));
@@ -16,12 +14,12 @@ export function rivalOf(node: string, w: RollingWorld): string | undefined {
   return wanted && MESSAGES.otherNodeEvacuation(wanted.name);
 }
 
-/** Returns whether the node's turn has come in this RollingMaintenance and the node is not yet back in service. */
+/** Returns true if this RollingMaintenance has started to drain the node and the node is not back in service. */
 function holds(node: string, one: RollingMaintenanceFacts): boolean {
   return one.status.nodes.some((row) => row.name === node && isUnavailable(row, one));
 }
 
-/** Returns whether this RollingMaintenance has started and the node's turn has not come. */
+/** Returns true if this RollingMaintenance will drain the node later. */
 function awaits(node: string, one: RollingMaintenanceFacts): boolean {
   return !hasRollingEnded(one) && one.status.nodes.some((row) => row.name === node && isPendingRow(row));
 }

@@ -1,4 +1,7 @@
-/** The next step of a RollingMaintenance: the first rule that applies returns phase, message and actions. */
+/**
+ * Decides the next step of a RollingMaintenance. The first rule that applies returns the phase, the message and the
+ * actions.
+ */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import { named } from "../../kube/objects.ts";
@@ -30,7 +33,7 @@ export const ROLLING_RULES: readonly RollingRule[] = [
   creates, stopsAfterFailure, paused, completes, outOfTime, waitsForNodes, nextIsGone, waitsForRival, waitsForRollout, claims,
 ];
 
-/** Returns the next step. Returns undefined if there is no such RollingMaintenance. */
+/** Returns the next step. Returns undefined if the RollingMaintenance does not exist. */
 export function nextOfRolling(uid: string, facts: Facts, moment: Moment) {
   const all = facts.list("rollingmaintenances");
   const rm = all.find((one) => one.uid === uid);
@@ -45,7 +48,7 @@ export function nextOfRolling(uid: string, facts: Facts, moment: Moment) {
   return { rm, next: "Nothing" as const };
 }
 
-/** The RollingMaintenance has ended. Only the outcomes of VMs that were still moving are added. */
+/** The RollingMaintenance has ended. Lifeboat only adds the outcomes of VMs that were still moving. */
 function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined {
   if (!hasRollingEnded(rm)) return undefined;
   const { phase = "Completed", message = "" } = rm.status;
@@ -53,8 +56,8 @@ function ended({ rm, rows }: RollingWorld): RollingNext | "Nothing" | undefined 
 }
 
 /**
- * A person cancelled the RollingMaintenance: no further drain starts. The RollingMaintenance ends when no node is being
- * drained.
+ * A person cancelled the RollingMaintenance. No further drain starts, and the RollingMaintenance ends when no node is
+ * being drained.
  */
 function cancelled({ rm, rows }: RollingWorld): RollingNext | undefined {
   if (rm.spec.intent !== "Withdrawn") return undefined;
@@ -84,7 +87,7 @@ function tooLate(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.tooLate(windowEnd(w)) };
 }
 
-/** The RollingMaintenance starts: the status lists its nodes. */
+/** The RollingMaintenance starts. Lifeboat lists its nodes in the status. */
 function starts(w: RollingWorld): RollingNext | undefined {
   if (w.rm.status.startTime !== undefined) return undefined;
   const names = resolved(w);
@@ -101,7 +104,7 @@ function starts(w: RollingWorld): RollingNext | undefined {
   };
 }
 
-/** The turn of a node has come: Lifeboat creates its NodeEvacuation. */
+/** A node has the phase Starting and no NodeEvacuation. Lifeboat creates the NodeEvacuation. */
 function creates(w: RollingWorld): RollingNext | undefined {
   const claimed = w.rows.filter((row) => row.phase === "Starting" && evacuationOf(row, w) === undefined);
   if (claimed.length === 0 || w.rm.spec.progress === "Paused") return undefined;
@@ -112,7 +115,7 @@ function creates(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.startsWithAll(claimed)), first, again: true };
 }
 
-/** A node failed, and no further drain starts. The RollingMaintenance ends when no other node is being drained. */
+/** A node failed, so no further drain starts. The RollingMaintenance ends when no other node is being drained. */
 function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   if (!isStoppedByFailure(w.rm, w.rows)) return undefined;
   const failed = w.rows.filter(isFailedRow);
@@ -123,13 +126,13 @@ function stopsAfterFailure(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.failed(failed, left), rows: skipped(w.rows) };
 }
 
-/** A person paused the RollingMaintenance: nothing new starts. */
+/** A person paused the RollingMaintenance. No further drain starts. */
 function paused(w: RollingWorld): RollingNext | undefined {
   if (w.rm.spec.progress !== "Paused") return undefined;
   return { phase: "Paused", message: MESSAGES.paused(w.rows) };
 }
 
-/** The turn of every node has come, and every node has ended. */
+/** Every node has ended. */
 function completes(w: RollingWorld): RollingNext | undefined {
   if (w.rows.some(isPendingRow)) return undefined;
   const active = w.rows.filter(isActiveRow);
@@ -137,7 +140,7 @@ function completes(w: RollingWorld): RollingNext | undefined {
   return { phase: "Completed", message: MESSAGES.completed(w.rows, w.rows.filter(isFailedRow)) };
 }
 
-/** The end time (`notAfter`) has passed: no further drain starts. */
+/** The end time (`notAfter`) has passed. No further drain starts. */
 function outOfTime(w: RollingWorld): RollingNext | undefined {
   if (!isPastWindow(w)) return undefined;
   const left = w.rows.filter(isPendingRow).length;
@@ -155,7 +158,7 @@ function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   return running(w, active.length > 0 ? MESSAGES.waitsFor(active) : MESSAGES.waitsForService(unavailable));
 }
 
-/** The next node no longer exists. It gets the phase Gone, which is a failure. */
+/** The next node no longer exists. It gets the phase Gone and is treated as failed. */
 function nextIsGone(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   if (next === undefined || w.facts.get("nodes", named(next.name)) !== undefined) return undefined;
@@ -171,14 +174,16 @@ function nextIsGone(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.nextIsGone(next.name)), rows, again: true };
 }
 
-/** Another RollingMaintenance or NodeEvacuation already names the next node. */
+/** Another RollingMaintenance or NodeEvacuation already contains the next node. */
 function waitsForRival(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   const rival = next && rivalOf(next.name, w);
   return rival === undefined ? undefined : running(w, MESSAGES.waitsForRival(next?.name, rival));
 }
 
-/** KubeVirt is being updated. VMs were lost when a drain migrated them during KubeVirt's rollout. */
+/**
+ * KubeVirt is being updated. Lifeboat waits, because VMs can be lost when they migrate during an update of KubeVirt.
+ */
 function waitsForRollout(w: RollingWorld): RollingNext | undefined {
   const [kubevirt] = w.facts.list("kubevirts");
   if (kubevirt?.isRollingOut !== true) return undefined;
@@ -186,8 +191,8 @@ function waitsForRollout(w: RollingWorld): RollingNext | undefined {
 }
 
 /**
- * The turn of the next node has come. Lifeboat first writes this node into the status, so that two processes never
- * start different nodes.
+ * The next node can start. Lifeboat first writes this node into the status, so that two processes never start different
+ * nodes.
  */
 function claims(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
@@ -202,7 +207,7 @@ function claims(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.startsWith(next.name)), rows, again: true };
 }
 
-/** Returns the phase Blocked if a node waits for a person, otherwise Running. */
+/** Returns the phase Blocked if a person has to act on one of the nodes. Otherwise returns Running. */
 function running({ rows }: RollingWorld, message: string): RollingNext {
   const blocked = rows.filter(({ phase }) => phase === "Blocked");
   if (blocked.length === 0) return { phase: "Running", message };

@@ -1,4 +1,7 @@
-/** Writes the status of a RollingMaintenance: only if a reader sees a change, and at most once in two seconds. */
+/**
+ * Computes the status of a RollingMaintenance. The status is written only after a visible change, and at most once in
+ * two seconds.
+ */
 import {
   ROLLING_BOUNDS as BOUNDS,
   ROLLING_END_PHASES,
@@ -12,7 +15,7 @@ import { isActiveRow, isPendingRow, nodeCountsOf, type RollingNext } from "./wor
 
 const LEAST_SECONDS = 2;
 
-/** Returns the status to write, or undefined if nothing is written now. */
+/** Returns the status to write. Returns undefined if the status does not have to be written now. */
 export function rollingStatusAfter(
   rm: RollingMaintenanceFacts,
   next: Omit<RollingNext, "first" | "again">,
@@ -37,7 +40,7 @@ export function rollingStatusAfter(
   return isSoon && phasesOf(status) === phasesOf(before) ? undefined : { ...status, lastUpdateTime: now.toISOString() };
 }
 
-/** Renders the phases. A changed phase is written at once, because the next start depends on the phases. */
+/** Returns the phases as one text. A changed phase is written at once, because the next drain depends on it. */
 export function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
   return [phase, startTime, ...nodes.map((row) => row.phase)].join();
 }
@@ -52,10 +55,7 @@ function textOf(status: RollingMaintenanceStatus): string {
 type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletionTime">;
 const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
 
-/**
- * Estimates the end from the average time that a node took before the next node could start. If no node has ended,
- * there is no estimate.
- */
+/** Estimates the end from the average duration of the finished nodes. Returns no estimate if no node has ended. */
 function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
   const isUntilBack = spec.nextNode === "WhenUncordoned";
   const taken = rows.flatMap(({ startTime, completionTime, returnTime }) => {

@@ -1,14 +1,14 @@
-/** Steering: the scheduler prefers finished nodes to nodes whose turn has not come, so that a VM moves once. */
+/**
+ * Taints nodes that will be drained later. The scheduler then prefers nodes that are already finished, so that each VM
+ * moves only once.
+ */
 import type { Plan } from "../../kube/action.ts";
 import type { NodeFacts } from "../../kube/facts.ts";
 import { isPendingTaint } from "../../kube/names.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { isPastWindow, isPendingRow, isStoppedByFailure } from "./world.ts";
 
-/**
- * Sets the taint on nodes that the scheduler should avoid, and removes it from all others, also if no maintenance names
- * the node any more.
- */
+/** Adds the steering taint to the nodes whose drain is pending, and removes it from all other nodes. */
 export function planSteering(
   nodes: readonly NodeFacts[],
   rolling: readonly RollingMaintenanceFacts[],
@@ -20,8 +20,8 @@ export function planSteering(
 }
 
 /**
- * Returns the nodes whose drain is pending. Returns none if the RollingMaintenance is paused or will start no further
- * drain.
+ * Returns the nodes whose drain is pending. Returns no node if the RollingMaintenance is paused or will start no
+ * further drain.
  */
 function avoidedBy(rm: RollingMaintenanceFacts, now: Date): readonly string[] {
   const { spec, status } = rm;

@@ -1,4 +1,4 @@
-/** The facts for decisions on a RollingMaintenance, and the form of a decision. */
+/** The facts for decisions about a RollingMaintenance, and the type of a decision. */
 import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import type { NodeEvacuationFacts } from "../../kube/node-evacuation.ts";
@@ -15,27 +15,25 @@ import { type Moment, secondsUntil } from "../../settings/time.ts";
 export interface RollingWorld extends Moment {
   readonly facts: Facts;
   readonly rm: RollingMaintenanceFacts;
-  /** Every other RollingMaintenance. */
   readonly others: readonly RollingMaintenanceFacts[];
-  /** Every NodeEvacuation. */
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
-  /** The nodes of this RollingMaintenance, with the present state of their NodeEvacuations. */
+  /** The nodes of this RollingMaintenance, with the current phases of their NodeEvacuations. */
   readonly rows: readonly NodeRow[];
 }
 
 export interface RollingNext {
   readonly phase: RollingPhase;
   readonly message: string;
-  /** The nodes after the step. Absent: they are unchanged. */
+  /** The nodes after this step. Absent if the nodes do not change. */
   readonly rows?: readonly NodeRow[];
   readonly more?: Partial<RollingMaintenanceStatus>;
-  /** Performed before the status is written. */
+  /** These actions are performed before the status is written. */
   readonly first?: readonly Action[];
-  /** Another reconcile should follow at once. */
+  /** True if another reconcile should follow immediately. */
   readonly again?: boolean;
 }
 
-/** `Nothing`: nothing has to be done or written. */
+/** A rule returns `Nothing` if it applies but there is nothing to do or to write. */
 export type RollingRule = (w: RollingWorld) => RollingNext | "Nothing" | undefined;
 
 const BEING_DRAINED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating", "Paused", "Blocked"];
@@ -46,23 +44,25 @@ export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_DRAINED.includ
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
-/** Returns whether the node is out of service: it is being drained, or it is drained and not yet back in service. */
+/**
+ * Returns true if the node is out of service. A node is out of service during its drain, and after its drain until it
+ * is uncordoned.
+ */
 export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
 }
 
-/** Returns whether no further drain starts because a drain failed. */
+/** Returns true if a drain failed and therefore no further drain starts. */
 export function isStoppedByFailure({ spec }: Pick<RollingMaintenanceFacts, "spec">, rows: readonly NodeRow[]): boolean {
   return spec.whenNodeFails === "Stop" && rows.some(isFailedRow);
 }
 
-/** Returns whether no further drain starts because `notAfter` has passed. */
+/** Returns true if `notAfter` has passed and therefore no further drain starts. */
 export function isPastWindow({ rm, now }: Pick<RollingWorld, "rm" | "now">): boolean {
   const { notAfter } = rm.spec.schedule;
   return notAfter !== undefined && secondsUntil(notAfter, now) === 0;
 }
 
-/** Returns the NodeEvacuation of a node. */
 export function evacuationOf(
   { nodeEvacuation }: NodeRow,
   { rm, nodeEvacuations }: Pick<RollingWorld, "rm" | "nodeEvacuations">,
@@ -70,10 +70,7 @@ export function evacuationOf(
   return nodeEvacuations.find(({ name, owner }) => name === nodeEvacuation && owner?.uid === rm.uid);
 }
 
-/**
- * Returns whether a reconcile may have work: the RollingMaintenance has not ended, or the outcome of some VM is not
- * known.
- */
+/** Returns true if the RollingMaintenance has not ended, or if the outcome of a VM is still unknown. */
 export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: readonly NodeEvacuationFacts[]): boolean {
   if (!hasRollingEnded(rm)) return true;
   return rm.status.nodes.some((row) => {
@@ -82,7 +79,6 @@ export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: read
   });
 }
 
-/** Counts the nodes of each kind. */
 export function nodeCountsOf(rows: readonly NodeRow[]) {
   const count = (is: (row: NodeRow) => boolean) => rows.filter(is).length;
   return {
