@@ -1,34 +1,33 @@
-/** The room on each node while pods are placed one after another, and the pods that affect the places of other pods. */
+/** Tracks the free resources of each node while pods are placed one after another. */
 import type { LabelSelector } from "../kube/facts.ts";
 import { isFinal } from "../kube/objects.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import type { NeighbourPod, RoomFound } from "./facts.ts";
 import { type FitNode, type Room, roomOn, roomWith } from "./fit.ts";
 
-/** A node while pods are placed on it. */
 export interface Filled {
   readonly room: Room;
   readonly pods: number;
-  /** Requests that kube-scheduler assumes for pods without requests, in millicores and bytes. */
+  /** The requests that kube-scheduler assumes for pods without requests, in millicores and bytes. */
   readonly assumed: { readonly cpu: number; readonly memory: number };
 }
 
 export interface PresentPods {
   readonly filled: Map<string, Filled>;
-  /** The pods by their UIDs, without ended pods. */
+  /** The pods, keyed by UID. Pods that have ended are left out. */
   readonly pods: Map<string, NeighbourPod>;
   readonly directory: Directory;
 }
 
 /**
- * Pods on their nodes while more pods are placed. The board changes in place, because copying ten thousand pods for
- * each placed pod would be too slow.
+ * The pods on each node while further pods are placed. The board is changed in place, because copying ten thousand pods
+ * for each placed pod would be too slow.
  */
 export interface Board {
   readonly filled: Map<string, Filled>;
-  /** The pods at the start, by their UIDs. */
+  /** The pods at the start, keyed by UID. */
   readonly before: ReadonlyMap<string, NeighbourPod>;
-  /** Pods added later. Undefined: the pod has left. */
+  /** Pods that were added or removed later. The value is undefined if the pod was removed. */
   readonly since: Map<string, NeighbourPod | undefined>;
   readonly directory: Directory;
 }
@@ -51,7 +50,7 @@ function plus(sum: Filled["assumed"], { placementTerms }: NeighbourPod): Filled[
   return cpu + memory === 0 ? sum : { cpu: sum.cpu + cpu, memory: sum.memory + memory };
 }
 
-/** Counts the pods that are present on these nodes. */
+/** Returns the running pods of these nodes, with the free resources of each node. */
 export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[]): PresentPods {
   const pods = all.filter((pod) => !isFinal(pod));
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
@@ -69,13 +68,11 @@ export function copyOf({ filled, pods, directory }: PresentPods): PresentPods {
   return { filled: new Map(filled), pods: new Map(pods), directory };
 }
 
-/** Removes all pods of a node, in place. */
 export function clear({ filled, pods }: PresentPods, node: FitNode, there: readonly NeighbourPod[]): void {
   for (const { uid } of there) pods.delete(uid);
   filled.set(node.name, filledBy(node, []));
 }
 
-/** Adds pods that are on their nodes, in place. */
 export function addPods({ filled, pods, directory }: PresentPods, more: readonly NeighbourPod[]): void {
   for (const pod of more) {
     if (isFinal(pod)) continue;
@@ -86,12 +83,12 @@ export function addPods({ filled, pods, directory }: PresentPods, more: readonly
   }
 }
 
-/** Makes the board from the pods that are present. */
+/** Creates a board that contains the present pods. */
 export function boardOf({ filled, pods, directory }: PresentPods): Board {
   return { filled: new Map(filled), before: pods, since: new Map(), directory };
 }
 
-/** Adds a pod to the node that has room for the pod. */
+/** Adds a pod to the node that was found for it. */
 export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): void {
   const before = board.filled.get(node ?? "");
   if (node === undefined || before === undefined) return;
@@ -101,7 +98,7 @@ export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): voi
   board.directory.add(placed);
 }
 
-/** Removes a pod that has left its node. */
+/** Removes a pod if it is still on this node. */
 export function leave(board: Board, uid: string, nodeName: string): void {
   if (podOf(board, uid)?.nodeName === nodeName) board.since.set(uid, undefined);
 }
@@ -110,7 +107,7 @@ function podOf({ before, since }: Board, uid: string): NeighbourPod | undefined 
   return since.has(uid) ? since.get(uid) : before.get(uid);
 }
 
-/** Returns the pods with these UIDs that are on a node. Undefined `uids`: all pods. */
+/** Returns the pods with these UIDs that are on a node. If `uids` is undefined, returns all pods. */
 export function podsAmong(board: Board, uids: Iterable<string> | undefined): readonly NeighbourPod[] {
   const found: NeighbourPod[] = [];
   for (const uid of uids ?? new Set([...board.before.keys(), ...board.since.keys()])) {
@@ -120,7 +117,6 @@ export function podsAmong(board: Board, uids: Iterable<string> | undefined): rea
   return found;
 }
 
-/** Returns the pods that the selector matches. */
 export function podsLike(board: Board, selector: LabelSelector | undefined): readonly NeighbourPod[] {
   return podsAmong(board, board.directory.selectedBy(selector));
 }

@@ -1,21 +1,22 @@
 /**
- * Finds pods among ten thousand by their labels: pods that a selector selects, and pods whose terms select a given pod.
+ * Finds pods by their labels, fast enough for ten thousand pods. Finds the pods that match a selector, and the pods
+ * whose affinity terms match a given pod.
  */
 import type { LabelSelector } from "../kube/facts.ts";
 import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";
 
 /**
- * Returns candidates only: the caller checks each pod. Pods are never removed, so that several boards can share one
- * directory while their pods move.
+ * Returns only candidates, so the caller has to check each pod. Pods are never removed, so that several boards can use
+ * the same directory.
  */
 export interface Directory {
   add(pod: NeighbourPod): void;
-  /** Returns pods that the selector may select. Undefined: any pod may be selected. */
+  /** Returns the UIDs of pods that may match the selector. Returns undefined if any pod may match. */
   selectedBy(selector: LabelSelector | undefined): Iterable<string> | undefined;
-  /** Pods with an anti-affinity term that may select a pod with these labels. */
+  /** Returns the UIDs of pods whose anti-affinity may exclude a pod with these labels. */
   avoiding(labels: Labels): Iterable<string>;
-  /** Pods that may prefer to be near a pod with these labels, or away from it. */
+  /** Returns the UIDs of pods that may prefer to run near a pod with these labels, or away from it. */
   drawnTo(labels: Labels): Iterable<string>;
   siblingsIn(replicaSet: string): Iterable<string>;
 }
@@ -54,7 +55,7 @@ export function createDirectory(): Directory {
   };
 }
 
-/** Returns whether both have the same labels and terms, as a pod before and after its move to another node. */
+/** Returns true if both pods have the same labels and terms. This is the case if a pod has moved to another node. */
 function isAlike(a: NeighbourPod, b: NeighbourPod): boolean {
   return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.placementTerms === b.placementTerms;
 }
@@ -65,7 +66,7 @@ function addTo(groups: Groups, key: string, uid: string): void {
   else group.add(uid);
 }
 
-/** The key of terms that may select a pod with any labels. */
+/** The key for terms that may match a pod with any labels. */
 const ANY = "";
 
 function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: string): void {
@@ -74,7 +75,8 @@ function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: st
 }
 
 /**
- * Returns labels. Every selected pod has at least one of these labels. Undefined: the selector names no such labels.
+ * Returns labels of which every matching pod has at least one. Returns undefined if the selector requires no such
+ * label.
  */
 function keysOf({ matchLabels, matchExpressions }: LabelSelector): readonly string[] | undefined {
   for (const key in matchLabels) return [`${key}=${matchLabels[key]}`];

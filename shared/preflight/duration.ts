@@ -1,6 +1,6 @@
 /**
- * Estimates how long the VMs of a node take to leave, by the migrations of this cluster and the number of VMs that may
- * move at a time.
+ * Estimates how long it takes until all VMs have left a node. The estimate uses finished migrations of this cluster and
+ * KubeVirt's limits.
  */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -13,7 +13,8 @@ type Timed = Pick<PreflightFacts, "settings" | "flags" | "vmis" | "finished">;
 const [MIB, GIB] = [1024 ** 2, 1024 ** 3];
 
 /**
- * A successful migration: the guest's memory, and the seconds from the target pod's creation to the migration's end.
+ * A successful migration, with the guest's memory and the seconds from the creation of the target pod to the end of the
+ * migration.
  */
 export interface FinishedMigration {
   readonly key: string;
@@ -32,7 +33,9 @@ export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | u
 
 const NEWEST = 50;
 
-/** Returns the newest migration of each VM. If a VM's memory is unknown, the average of the moving VMs is used. */
+/**
+ * Returns the newest migration of each VM. If the memory of a VM is unknown, uses the average memory of the moving VMs.
+ */
 export function seenIn(
   moving: readonly VmiFacts[],
   { vmis, finished }: Pick<Timed, "vmis" | "finished">,
@@ -51,9 +54,9 @@ export function seenIn(
   return [...newest.values()].slice(-NEWEST);
 }
 
-/** KubeVirt takes this long to create the first migration. */
+/** KubeVirt needs about this long to create the first migration. */
 const START_SECONDS = 3;
-/** The range of an estimate, as factors of the likely duration. */
+/** The estimate is multiplied by these factors to get its lower and upper end. */
 const RANGE = { least: 2 / 3, most: 4 / 3 };
 const POLL_SECONDS = 5;
 
@@ -74,9 +77,9 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[
 }
 
 /**
- * Returns the seconds of a migration as a linear function of guest memory, fitted to the observed migrations. If all
- * sizes are equal, half of the time counts as constant (starting the target pod, ending the source), and half as
- * proportional to memory.
+ * Returns a function that estimates the seconds of a migration from the guest's memory. The function is linear and
+ * fitted to the observed migrations. If all observed guests have the same size, half of the time is treated as constant
+ * and half as proportional to memory.
  */
 export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) => number {
   const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];
@@ -89,7 +92,9 @@ export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) =
   return (of) => seconds + slope * (of - memory);
 }
 
-/** Returns the total time if each VM takes the place that is free first. */
+/**
+ * Returns the total time if `atOnce` VMs move at the same time, and the next VM starts when one of them has finished.
+ */
 export function span(times: readonly number[], atOnce: number): number {
   const places = Array.from({ length: Math.min(atOnce, times.length) }, () => 0);
   for (const seconds of times) {
@@ -102,8 +107,8 @@ export function span(times: readonly number[], atOnce: number): number {
 const BYTES_PER_SECOND = { fast: 1.25e9, slow: 64 * MIB };
 
 /**
- * The time to schedule and start the target pod and to end the source. An idle cluster with a cached image needs a few
- * seconds.
+ * Seconds to schedule and start the target pod and to delete the source pod. An idle cluster that has already pulled
+ * the image needs only a few seconds.
  */
 const AROUND_SECONDS = { least: 3, most: 60 };
 
@@ -122,7 +127,7 @@ function byPace(moving: readonly VmiFacts[], { settings: { limits } }: Timed, at
   return { seconds, basis: MESSAGES.basedOnPace(inWords(slow), inWords(fast)) };
 }
 
-/** Returns the guest memory in bytes. Assumes 1 GiB if the VM's spec has no guest memory. */
+/** Returns the guest memory in bytes. Assumes 1 GiB if the VM has no guest memory in its spec. */
 function memoryOf({ guestMemory = 0 }: VmiFacts): number {
   return guestMemory > 0 ? guestMemory : GIB;
 }

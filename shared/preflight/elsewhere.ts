@@ -1,4 +1,4 @@
-/** Facts about VMs that leave other nodes at the same time, by a NodeEvacuation or an Evacuation: they need room, too. */
+/** Finds VMs that leave other nodes at the same time. They also need free resources on the remaining nodes. */
 import { each, type Facts, together } from "../facts/facts.ts";
 import { migrationsUnderWay, nodeEvacuations, unlessNotServed } from "../facts/questions.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -14,23 +14,21 @@ import type { FitNode } from "./fit.ts";
 import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { PREFLIGHT_PODS } from "./views.ts";
 
-/** The maximum number of nodes to read. */
 const MOST_NODES = 10;
 
-/** `Everything`: each VM of the node that can migrate. */
+/** `Everything` stands for every VM of the node that can migrate. */
 type Wanted = "Everything" | ReadonlySet<string>;
 
 export interface Listed<T> {
   readonly items: readonly T[];
-  /** Lists that could not be read, in words. */
+  /** Messages about lists that could not be read. */
   readonly unread: readonly string[];
 }
 
 interface Around {
-  /** The node to drain. */
   readonly name: string;
   readonly nodes: readonly FitNode[];
-  /** Evacuations, among them all Evacuations of the cluster that have not ended. */
+  /** Evacuations, including all Evacuations of the cluster that have not ended. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 
@@ -52,8 +50,8 @@ function isIn(wanted: Wanted) {
 }
 
 /**
- * Selects VMs that leave. While a NodeEvacuation is paused or its node is uncordoned, VMs with an Evacuation continue,
- * and the others stay.
+ * Selects the VMs that leave the node. If a NodeEvacuation is paused or its node is uncordoned, only VMs with an
+ * Evacuation leave.
  */
 function wantedIn(
   evacuations: readonly EvacuationFacts[],

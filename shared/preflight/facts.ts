@@ -1,4 +1,7 @@
-/** The facts of a preflight (a node to drain, its pods, the room on other nodes), and its findings. */
+/**
+ * The facts and the results of a preflight. A preflight predicts the drain of a node from its pods and the free
+ * resources of other nodes.
+ */
 import type { BudgetFacts, MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../kube/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NodeSelectorTerm, Resources, PlacementTerms } from "../kube/scheduled-pod.ts";
@@ -7,137 +10,139 @@ import type { PresentPods } from "./board.ts";
 import type { FitNode, FitPod, Neighbour } from "./fit.ts";
 import type { QuotaMarks } from "./quota-controllers.ts";
 
-/** A pod that is bound to a node, with the fields that decide whether others fit beside it. */
+/** A pod on a node, with the fields that decide whether other pods fit on the same node. */
 export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly name: string;
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** The pod's preferences for nodes. Absent: it has none. */
+  /** The pod's preferences for nodes. Absent if the pod has none. */
   readonly placementTerms?: PlacementTerms;
-  /** UID of the ReplicaSet that controls it. */
+  /** The UID of the ReplicaSet that controls the pod. */
   readonly replicaSet?: string;
 }
 
-/** A pod on the node that is to be drained. */
+/** A pod on the node that will be drained. */
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
-  /** The pod's limits, in the units of `requests`. */
   readonly limits?: Resources;
   /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
-  /** Claims that Kubernetes creates and deletes with the pod. The pod's replacement gets new claims. */
+  /**
+   * PersistentVolumeClaims that are created and deleted together with the pod. The replacement of the pod gets new
+   * claims.
+   */
   readonly ephemeralClaims?: readonly string[];
-  /** Whether the pod has an emptyDir. */
   readonly localStorage: boolean;
   /**
-   * When the pod's deletion should have ended, including the grace period, in milliseconds since the epoch. Absent: the
-   * pod is not being deleted.
+   * The time by which the deletion of the pod should be complete, including the grace period, in milliseconds since the
+   * epoch. Absent if the pod is not being deleted.
    */
   readonly goneBy?: number;
   readonly finalizers: readonly string[];
-  /** Further requirements that a preflight does not judge, by the names of their fields. */
+  /** Names of fields with requirements that a preflight does not check. */
   readonly unchecked: readonly string[];
 }
 
-/** The bound claim of a PersistentVolume that only some nodes reach. */
+/** A claim that is bound to a PersistentVolume, if only some nodes can access the volume. */
 export interface Volume {
   readonly namespace: string;
   readonly claim: string;
-  /** A node that matches one of these terms reaches the volume. */
+  /** A node can access the volume if it matches one of these terms. */
   readonly reachedFrom: readonly NodeSelectorTerm[];
 }
 
 export interface QuotaFacts extends NamespacedName {
-  /** The limits, by the quota's own names (`pods`, `requests.memory`, …), in the units of requests. */
+  /**
+   * The limits, keyed by the names in the quota (`pods`, `requests.memory`, …). The units are those of pod requests.
+   */
   readonly hard: Resources;
   readonly used: Resources;
-  /** The quota's scopes, including those of `scopeSelector`. */
+  /** The quota's scopes, including the scopes in `scopeSelector`. */
   readonly scopes: readonly string[];
-  /** Labels, annotations and writers of the quota. */
   readonly marks: QuotaMarks;
-  /** Whether the quota's controller has counted its usage. The API server refuses pods until then. */
+  /** True if the quota's status shows the current usage. Until then, the API server refuses new pods. */
   readonly counted: boolean;
 }
 
-/**
- * Flags of `kubectl drain` for pods that a drain otherwise leaves in place, and the number and order of VMs that are
- * asked to leave.
- */
+/** Flags as in `kubectl drain`, and how many VMs leave at a time and in which order. */
 export interface DrainFlags {
   readonly force: boolean;
   readonly deleteEmptyDirData: boolean;
-  /** How many VMs are asked to leave at a time. Absent: as many as KubeVirt allows. */
+  /** The number of VMs that are asked to leave at the same time. Absent if only KubeVirt's limits apply. */
   readonly concurrency?: number;
-  /** The order in which VMs are asked to leave. Absent: unknown; the largest VM is placed first. */
+  /** The order in which VMs are asked to leave. If absent, the order is unknown, and the largest VM is placed first. */
   readonly order?: "ByPriority" | "SmallestFirst" | "LargestFirst";
 }
 
-/** VMs that leave another node: their launcher pods and hotplug pods. */
+/** VMs that leave another node, with their launcher pods and hotplug pods. */
 export interface Leaving {
   readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
   readonly vmis: readonly VmiFacts[];
-  /** Unfinished migrations of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
 }
 
 export interface PreflightFacts extends Moment {
   readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
-  /** All other nodes. `otherPods`: the pods that are bound to other nodes. */
+  /** All nodes except the node to drain. `otherPods` are the pods on these nodes. */
   readonly otherNodes: readonly FitNode[];
   readonly otherPods: readonly NeighbourPod[];
-  /** Volumes that not every node reaches. */
+  /** Volumes that only some nodes can access. */
   readonly volumes: readonly Volume[];
-  /** VMIs of the launcher pods on the node. A VMI that is missing here is gone. */
+  /** VMIs of the launcher pods on the node. If a VMI is missing in this list, it no longer exists. */
   readonly vmis: readonly VmiFacts[];
-  /** Every Evacuation that names one of these VMIs. */
+  /** All Evacuations of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Every unfinished migration of these VMIs. */
+  /** All unfinished migrations of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
-  /** Some successful migrations, of any VMI of the cluster. */
+  /** Successful migrations of any VMIs in the cluster. */
   readonly finished: readonly MigrationFacts[];
-  /** VMIs that other nodes are handing over: they count against KubeVirt's migration limits. */
+  /** VMIs that are migrating away from other nodes. KubeVirt's migration limits include them. */
   readonly migratingElsewhere: readonly VmiFacts[];
-  /** Budgets of the pods' namespaces, including budgets of other parties. */
+  /** PodDisruptionBudgets in the namespaces of the pods, including those that Lifeboat did not create. */
   readonly budgets: readonly BudgetFacts[];
-  /** VMs that leave other nodes at the same time: they are placed first. */
+  /** VMs that leave other nodes at the same time. They are placed first. */
   readonly leavingElsewhere: readonly Leaving[];
-  /** Quotas of the whole cluster. None if the node has no VM. */
+  /** The quotas of all namespaces. Empty if the node has no VM. */
   readonly quotas: readonly QuotaFacts[];
   readonly flags: DrainFlags;
-  /** Lists that could not be read, in words. */
+  /** Messages about lists that could not be read. */
   readonly unread: readonly string[];
-  /** All pods on their nodes, with the room on each node. Absent: the room is computed from the lists. */
+  /**
+   * All pods on their nodes, with the free resources of each node. If absent, the free resources are computed from the
+   * lists.
+   */
   readonly present?: PresentPods;
-  /** Whether a pod or a VMI of the node cannot be parsed. `pods` and `vmis` may then lack a running guest. */
+  /** True if a pod or a VMI of the node cannot be parsed. A running guest may then be missing in `pods` and `vmis`. */
   readonly isPartlySeen?: boolean;
-  /** How kube-scheduler scores nodes. Absent: by its default profile. */
+  /** How kube-scheduler scores nodes. Absent if kube-scheduler uses its default profile. */
   readonly scoring?: "MostAllocated" | undefined;
-  /** Seed of kube-scheduler's random choices between nodes of the same score. Absent: no random choices. */
+  /** The seed of the random choices between nodes with the same score. If absent, no choice is random. */
   readonly lots?: number | undefined;
 }
 
-/** The verdict on a node: the first of these that applies. */
+/** The verdict on a node. The first verdict in this list that applies is used. */
 export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithShutdowns" | "WillSucceed";
 
 /**
- * `Moves`: a live migration. `Follows`: a hotplug pod leaves with its VM. `Waits`: refused now, but not for ever.
- * `ShutsDown`: a guest is shut down. `Evicted`: an ordinary pod. `Stays`: a drain leaves the pod in place. `Ended`:
- * nothing runs in the pod. `Blocked`: refused until a person changes something.
+ * What happens to a pod. `Moves`: the VM migrates. `Follows`: a hotplug pod leaves together with its VM. `Waits`: the
+ * eviction is refused for now. `ShutsDown`: the guest is shut down. `Evicted`: an ordinary pod is evicted. `Stays`: the
+ * drain leaves the pod on the node. `Ended`: nothing runs in the pod. `Blocked`: the eviction is refused until a person
+ * changes something.
  */
 export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 
-/** The room for a VM. */
+/** The nodes on which a pod fits. */
 export interface RoomFound {
   readonly fits: boolean;
-  /** A node with room. The scheduler may choose another node. */
+  /** A node on which the pod fits. The scheduler may choose another one. */
   readonly node?: string;
-  /** How many other nodes have room for the VM, after the VMs before it are placed. */
+  /** The number of other nodes on which the VM fits, after the VMs before it are placed. */
   readonly nodes: number;
-  /** Fields that the next pod may or may not have. A pod with these fields would not fit. */
+  /** Fields that KubeVirt may or may not set in the next pod. A pod with these fields would not fit. */
   readonly unsure?: readonly string[];
-  /** If there is no room: why the other nodes do not fit. */
+  /** If the pod fits on no node, the reason. */
   readonly message?: string;
 }
 
@@ -148,31 +153,29 @@ export interface PodVerdict {
   readonly outcome: PodOutcome;
   readonly reason: string;
   readonly message: string;
-  /** Who can change the outcome, and how. */
+  /** Says who can change the outcome, and how. */
   readonly remedy?: string;
-  /** The room for the next pod, if the preflight looks for room. */
+  /** Nodes for the next pod. Absent if the preflight does not check this. */
   readonly room?: RoomFound;
 }
 
 export interface DrainTime {
-  /** The number of VMs that move. */
   readonly moves: number;
-  /** How many move at a time. */
+  /** The number of VMs that move at the same time. */
   readonly atOnce: number;
-  /** The duration in seconds, from the fastest to the slowest likely one. */
+  /** The shortest and the longest likely duration. */
   readonly seconds: { readonly least: number; readonly most: number };
-  /** The basis of the range, in words. */
+  /** The basis of the estimate, as text. */
   readonly basis: string;
 }
 
 export interface Preflight {
   readonly node: string;
   readonly verdict: NodeVerdict;
-  /** A summary in one line. */
   readonly summary: string;
   readonly counts: Readonly<Partial<Record<PodOutcome, number>>>;
   readonly time?: DrainTime;
   readonly pods: readonly PodVerdict[];
-  /** Facts that could not be read or are not checked: the verdict may be wrong about them. */
+  /** Facts that could not be read or are not checked. The verdict may be wrong because of them. */
   readonly unknown: readonly string[];
 }

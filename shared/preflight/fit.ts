@@ -1,7 +1,7 @@
 /**
- * Finds the nodes on which a pod fits. One row stands for each kube-scheduler filter that depends on pods, nodes and
- * volumes. Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions),
- * PodTopologySpread, NodeResourcesFit.
+ * Finds the nodes on which a pod fits. Each row is one filter of kube-scheduler that depends on pods, nodes or volumes.
+ * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions), PodTopologySpread,
+ * NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
 import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -19,41 +19,41 @@ export type { FitNode };
 
 export interface FitPod {
   /**
-   * The pod's requests as the scheduler counts them: containers, init containers, sidecars, overhead. The resource
-   * `pods` is not included.
+   * The pod's requests as kube-scheduler computes them, with containers, init containers, sidecars and overhead. The
+   * resource `pods` is not included.
    */
   readonly requests: Resources;
   readonly placement: NodeRequirements;
   readonly tolerations?: readonly Toleration[];
 }
 
-/** Resources that a node has left. A resource that the node does not have is absent. */
+/** The free resources of a node. Resources that the node does not have are missing. */
 export type Room = ReadonlyMap<string, number>;
 
 export interface Spot {
   readonly node: FitNode;
-  /** The room on the node. Absent: the pod is on this node already. */
+  /** The free resources of the node. Absent if the pod already runs on this node. */
   readonly room?: Room;
 }
 
-/** Facts besides the pod and the node that decide whether the pod fits. An absent fact is not checked. */
+/** Further facts that decide whether the pod fits on the node. Absent facts are not checked. */
 export interface Around {
   readonly isRepelled?: Judge | undefined;
   readonly isUneven?: Judge | undefined;
   /** CPU labels that the node must have. */
   readonly cpu?: Labels;
-  /** Volumes of the pod that only some nodes reach. */
+  /** Volumes of the pod that only some nodes can access. */
   readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
 }
 
 type Judge = (node: FitNode) => boolean;
 type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
 
-/** The filters in their order: obstacles that are hardest to change come first. */
+/** The filters, ordered by how hard it is to remove the obstacle. The hardest comes first. */
 const KEEPS = {
   NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
   CPU: (_, { node }, { cpu = {} }) => isCpuMissing(cpu, node),
-  // Volumes of bound claims. All claims of a running VM are bound.
+  // Checks only volumes of bound claims. All claims of a running VM are bound.
   Volumes: (_, { node }, { volumes = [] }) =>
     volumes.some(({ reachedFrom }) => !reachedFrom.some((term) => matchesTerm(term, node))),
   Taints: ({ tolerations }, { node }) => untolerated(taintsOf(node), tolerations) !== undefined,
@@ -69,19 +69,19 @@ function isShort(requests: Resources, room: Room): boolean {
   return false;
 }
 
-/** Returns the first obstacle to the pod on the node. Returns undefined if the pod fits. */
+/** Returns the reason why the pod does not fit on the node. Returns undefined if the pod fits. */
 export function obstacleTo(pod: FitPod, spot: Spot, around: Around = {}): string | undefined {
   return OBSTACLES.find(([, keeps]) => keeps(pod, spot, around))?.[0];
 }
 
 type Requesting = Pick<FitPod, "requests"> & { readonly phase: string };
 
-/** Returns the room on a node. Each pod takes one unit of the resource `pods`. */
+/** Returns the free resources of a node. Each pod uses one unit of the resource `pods`. */
 export function roomOn({ allocatable }: Pick<FitNode, "allocatable">, pods: readonly Requesting[]): Room {
   return pods.reduce(take, new Map(Object.entries(allocatable)));
 }
 
-/** Returns the room after one more pod. An ended pod takes nothing. */
+/** Returns the free resources after one more pod. An ended pod uses no resources. */
 export function roomWith(room: Room, pod: Requesting): Room {
   return take(new Map(room), pod);
 }
@@ -98,14 +98,19 @@ function takeOf(room: Map<string, number>, name: string, amount: number): void {
   if (left !== undefined) room.set(name, left - amount);
 }
 
-/** Taints for a node's conditions. The node lifecycle controller adds each taint moments after its condition. */
+/**
+ * The taints that belong to conditions of a node. The node lifecycle controller adds each taint a moment after the
+ * condition.
+ */
 const TAINT_OF_PRESSURE: Readonly<Record<string, string>> = {
   MemoryPressure: "node.kubernetes.io/memory-pressure",
   DiskPressure: "node.kubernetes.io/disk-pressure",
   PIDPressure: "node.kubernetes.io/pid-pressure",
 };
 
-/** Returns the taints that exclude pods, including taints that the node's conditions will cause within moments. */
+/**
+ * Returns the taints that exclude pods. Includes taints that Kubernetes will soon add because of the node's conditions.
+ */
 export function taintsOf(node: NodeFacts): readonly Taint[] {
   const known = TAINTS.get(node);
   if (known !== undefined) return known;
@@ -114,7 +119,7 @@ export function taintsOf(node: NodeFacts): readonly Taint[] {
   return taints;
 }
 
-/** A cache, because a plan asks for the taints of a node a million times. */
+/** Caches taints, because a plan needs the taints of nodes a million times. */
 const TAINTS = new WeakMap<NodeFacts, readonly Taint[]>();
 
 function allTaintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): readonly Taint[] {
@@ -129,20 +134,19 @@ function allTaintsOf({ taints, unschedulable, ready, pressures }: NodeFacts): re
   ];
 }
 
-/** A pod that is bound to a node. */
 export interface Neighbour {
   readonly namespace: string;
   readonly nodeName: string;
   readonly labels: Labels;
-  /** Required terms. */
+  /** Only required terms. */
   readonly antiAffinity: readonly PodTerm[];
 }
 
 type WithTerms = Omit<Neighbour, "nodeName">;
 
 /**
- * Returns a test for nodes that anti-affinity excludes for the pod. `there`: pods that have not ended. `labelsOf`: the
- * labels of their nodes.
+ * Returns a function that checks whether anti-affinity keeps the pod off a node. `there` contains all running pods, and
+ * `labelsOf` contains the labels of their nodes.
  */
 export function repelling(
   pod: WithTerms,
@@ -167,7 +171,7 @@ export function repelling(
 
 type Named = Pick<Neighbour, "namespace" | "labels">;
 
-/** Returns whether a term of `owner` selects the other pod, in any domain. */
+/** Returns true if a term of the pod `owner` matches the other pod. The topology domain is not checked. */
 export function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
   const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
   return (allNamespaces === true || isThere) && matches(selector, other.labels);

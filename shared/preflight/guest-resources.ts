@@ -1,4 +1,7 @@
-/** Calculates requests for a guest. Upstream: `VMIResourcePredicates`, `CalculateMemoryOverhead` (pkg/virt-controller/services). */
+/**
+ * Computes the requests of launcher pods from the guest's CPU and memory. Upstream: `VMIResourcePredicates`,
+ * `CalculateMemoryOverhead` (pkg/virt-controller/services).
+ */
 import type { GuestAsks } from "../kube/guest.ts";
 import { ownValue } from "../kube/objects.ts";
 import type { Resources } from "../kube/scheduled-pod.ts";
@@ -16,8 +19,8 @@ interface From {
 }
 
 /**
- * The highest requests that KubeVirt may render. If the requests are uncertain, `least` has the lowest requests, and
- * `field` names the deciding field.
+ * The highest requests that KubeVirt may set. If the requests are uncertain, `least` contains the lowest requests, and
+ * `field` is the field that makes them uncertain.
  */
 interface Rendered {
   readonly most: Sized;
@@ -26,13 +29,16 @@ interface Rendered {
 }
 
 const [KIB, MIB] = [1024, 1024 ** 2];
-/** KubeVirt's overhead is guest memory / 512 for page tables, plus memory for each virtual CPU. */
+/**
+ * KubeVirt's memory overhead consists of 1/512 of the guest's memory for page tables, some memory for each virtual CPU,
+ * and a constant part.
+ */
 const GUEST_PER_OVERHEAD = 512;
 const OVERHEAD_PER_VCPU = 8 * MIB;
 
 /**
- * Renders the next pod's resources: the present pod's resources, plus or minus the changes of the guest's requests. The
- * rest of KubeVirt's overhead stays the same.
+ * Computes the resources of the next pod. They are the resources of the current pod plus the changes in the guest's CPU
+ * and memory.
  */
 export function renderResources(pod: Sized, { asks, had, rendering }: From): Rendered {
   const cpu = cpuOf(asks, rendering) - cpuOf(had, rendering);
@@ -45,7 +51,7 @@ export function renderResources(pod: Sized, { asks, had, rendering }: From): Ren
     ...(isHuge && { [`hugepages-${asks.hugepages}`]: memory }),
   };
   const least = changed(pod, added);
-  // KubeVirt renders at least these requests. Its configuration may have changed since the present pod was created.
+  // KubeVirt sets at least these requests. Its configuration may have changed since the current pod was created.
   const floors: Resources = { cpu: cpuOf(asks, rendering), ...(!isHuge && { memory: memoryOf(asks, rendering) }) };
   const surely = { ...least, requests: atLeast(least.requests, floors) };
   const ratio = rendering.overheadRatio - 1;
@@ -59,7 +65,7 @@ function changed({ requests, limits }: Sized, added: Resources): Sized {
   return { requests: plus(requests, added), ...(limits && { limits: plus(limits, added, true) }) };
 }
 
-/** Adds amounts. `isLimit`: an absent limit stays absent. */
+/** Adds amounts. If `isLimit` is set, a limit that is absent remains absent. */
 function plus(amounts: Resources, added: Resources, isLimit = false): Resources {
   const changes = Object.entries(added).filter(([name, amount]) => amount !== 0 && (!isLimit || name in amounts));
   const sums = changes.map(([name, amount]) => [name, Math.max(0, Math.ceil((ownValue(amounts, name) ?? 0) + amount))]);
@@ -77,7 +83,7 @@ function cpuOf({ requestedCpu, vcpus = 0, hasDedicatedCpus }: GuestAsks, { cpuAl
   return requestedCpu ?? (vcpus * 1000) / cpuAllocationRatio;
 }
 
-/** Returns the memory request without the overhead. */
+/** Returns the memory request in bytes, without KubeVirt's overhead. */
 function memoryOf({ requestedMemory, guestMemory = 0 }: GuestAsks, { memoryOvercommit }: Rendering): number {
   return requestedMemory ?? (guestMemory * 100) / memoryOvercommit;
 }

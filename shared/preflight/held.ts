@@ -1,4 +1,4 @@
-/** Why a VM that can migrate would stay on its node: the first reason that applies. */
+/** Lists the reasons why a VM stays on its node although it can migrate. The first reason that applies is used. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks } from "../kube/guest.ts";
@@ -23,7 +23,10 @@ type Rule = (vmi: VmiFacts, f: PreflightFacts) => HeldReason | undefined;
 
 const RULES: readonly Rule[] = [migrationsOff, nameTooLong, leftOver, evacuationBlocked, bound];
 
-/** Returns why the VM stays, or undefined. None of these obstacles stops a migration that has a target pod. */
+/**
+ * Returns the reason why the VM stays on its node, or undefined. The reasons do not apply to a migration that already
+ * has a target pod.
+ */
 export function heldBy(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (vmi.isMigrating || targetPodIn(vmi, f) !== undefined) return undefined;
   for (const rule of RULES) {
@@ -40,8 +43,8 @@ function migrationsOff(_: VmiFacts, { settings }: PreflightFacts): HeldReason | 
 }
 
 /**
- * The VM's name is too long for a label. KubeVirt labels each migration with this name, and the API server refuses the
- * migration.
+ * The VM's name is too long for a label. KubeVirt labels each migration with the VM's name, so the API server refuses
+ * the migration.
  */
 function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReason | undefined {
   const isWhole = isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
@@ -49,7 +52,7 @@ function nameTooLong({ name }: VmiFacts, { settings }: PreflightFacts): HeldReas
   return { reason: "NameTooLong", message: MESSAGES.nameTooLong(name.length) };
 }
 
-/** The VM has surplus launcher pods. KubeVirt creates no target pod while these pods exist. */
+/** The VM has more launcher pods than it needs. KubeVirt creates no target pod while these pods exist. */
 function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
   if (Object.values(vmi.activePods).every((node) => node === f.node.name)) return undefined;
   const others = f.otherPods.filter((pod) => pod.namespace === vmi.namespace && Object.hasOwn(vmi.activePods, pod.uid));
@@ -59,14 +62,14 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
 
 const MOMENTS_SECONDS = 60;
 
-/** Returns whether a launcher pod on another node than its VM is neither source nor target of a migration. */
+/** Returns true if a launcher pod is not on its VM's node and does not belong to a migration. */
 export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFacts, "migrations" | "now">): boolean {
   const isMoving = migrations.some((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   const hasJustMoved = vmi.movedAt !== undefined && secondsSince(vmi.movedAt, now) < MOMENTS_SECONDS;
   return !isMoving && !vmi.isMigrating && vmi.decentralized === undefined && !hasJustMoved;
 }
 
-/** The VM's Evacuation is blocked, and says why. */
+/** The VM's Evacuation is Blocked. */
 function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): HeldReason | undefined {
   const active = ofVmi(evacuations, vmi).find((e) => isActive(e) && e.status.phase === "Blocked");
   if (active === undefined) return undefined;
@@ -74,13 +77,13 @@ function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): Held
   return { reason, message: MESSAGES.evacuationBlocked(active, message) };
 }
 
-/** No other node has what the VM's owner requires. */
+/** No other node meets the requirements of the VM's owner. */
 function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | undefined {
   const message = boundBecause(vmi.asks, otherNodes);
   return message === undefined ? undefined : { reason: "BoundToNode", message };
 }
 
-/** Returns why the VM's node selector and affinity exclude all other nodes, or undefined. */
+/** Returns why the VM's node selector and affinity exclude all other nodes. Returns undefined if they do not. */
 export function boundBecause(
   { nodeSelector, required }: GuestAsks,
   otherNodes: readonly Pick<FitNode, "name" | "labels">[],
@@ -92,7 +95,7 @@ export function boundBecause(
   return MESSAGES.boundToNode(selected, required !== undefined);
 }
 
-/** Lists the reasons, in words, why it is uncertain that the VM moves. */
+/** Lists the reasons why the VM may not move. */
 export function doubtsAbout(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const { evacuations, settings } = f;
   const mayBeShort = vmi.name.length > LONGEST_LABEL && !isBefore(VERSIONS.shortNames, settings.kubevirtMinor);
@@ -112,7 +115,7 @@ function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
   return isActive(last) && attempts > 0 ? [MESSAGES.attemptsFailed(attempts, message)] : [];
 }
 
-/** Reports a target pod that has no node yet, for any reason. */
+/** Reports a target pod that has not been scheduled yet. */
 function notPlaced(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const own = f.migrations.find((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   if (own?.phase !== "Scheduling" || targetPodIn(vmi, f) !== undefined) return [];

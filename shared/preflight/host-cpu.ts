@@ -1,4 +1,7 @@
-/** Labels of KubeVirt's node labeller that say which CPUs a VM can run on. Upstream: `prepareNodeSelectorForHostCpuModel`, `getCPUVendorLabelKey`. */
+/**
+ * CPU labels of KubeVirt's node labeller. They say which CPUs a VM can run on. Upstream:
+ * `prepareNodeSelectorForHostCpuModel`, `getCPUVendorLabelKey`.
+ */
 import { ownValue } from "../kube/objects.ts";
 import type { Labels, NodeRequirements, ScheduledNode } from "../kube/scheduled-pod.ts";
 
@@ -12,7 +15,10 @@ const HOST_FEATURE = "host-model-required-features.node.kubevirt.io/";
 
 type WithLabels = Pick<ScheduledNode, "name" | "labels">;
 
-/** Returns the CPU labels that KubeVirt adds to a migration target's node selector. VERSIONS.targetVendor describes the vendor's label. */
+/**
+ * Returns the CPU labels that KubeVirt adds to the node selector of a migration's target pod. VERSIONS.targetVendor
+ * describes the vendor label.
+ */
 export function cpuOnMigration(
   { nodeSelector }: NodeRequirements,
   cpuModel: string | undefined,
@@ -27,7 +33,7 @@ export function cpuOnMigration(
   };
 }
 
-/** Returns the labels of the host model. Without them KubeVirt creates no target pod. */
+/** Returns the labels of the host model. If the node has none, KubeVirt creates no target pod. */
 function hostModelOf(source: WithLabels): Labels {
   const models = labelsOf(source, HOST_CPU);
   if (models.length === 0) return { [HOST_CPU]: `of node ${source.name}` };
@@ -47,13 +53,12 @@ export function missingCpu(cpu: Labels, { labels }: WithLabels): readonly string
   return Object.keys(cpu).filter((key) => ownValue(labels, key) !== cpu[key]);
 }
 
-/** Returns whether the node lacks one of the labels. */
 export function isCpuMissing(cpu: Labels, { labels }: Pick<WithLabels, "labels">): boolean {
   for (const key in cpu) if (ownValue(labels, key) !== cpu[key]) return true;
   return false;
 }
 
-/** Names the CPU labels that the node lacks. Nodes of one kind get the same text. */
+/** Returns a text with the CPU labels that the node lacks. */
 export function cpuText(cpu: Labels, node: WithLabels): string {
   return `CPU (without ${missingCpu(cpu, node).join(" and ")})`;
 }

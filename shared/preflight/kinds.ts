@@ -1,4 +1,4 @@
-/** Volumes and quotas: the fields that decide where a pod may be. */
+/** Schemas of volumes and quotas, with the fields that decide where a pod can run. */
 import * as z from "zod/mini";
 import type { Resources } from "../kube/scheduled-pod.ts";
 import {
@@ -15,7 +15,10 @@ import { resourcesOf } from "../kube/schemas/pod-requirements.ts";
 import type { QuotaFacts, Volume } from "./facts.ts";
 import { resourceOf } from "./refusals.ts";
 
-/** A volume that only some nodes reach. Undefined: every node reaches the volume, or no claim is bound to it. */
+/**
+ * A volume that only some nodes can access. Undefined if every node can access the volume, or if it is not bound to a
+ * claim.
+ */
 export const PersistentVolume = z.lazy(() =>
   z.pipe(
     z.object({
@@ -60,7 +63,7 @@ export const ResourceQuota = z.lazy(() =>
   ),
 );
 
-/** Parses the amounts of a quota. A key such as `requests.memory` has the unit of its resource. */
+/** Parses the amounts of a quota. The key `requests.memory` has the same unit as the resource `memory`. */
 function amountsOf(quantities: Readonly<Record<string, string>>): Resources {
   const amounts = Object.entries(quantities).map(([name, text]) => {
     const resource = resourceOf(name);

@@ -1,4 +1,7 @@
-/** All messages of a preflight and of a drain's progress: what happens to a pod, why, and what is unknown. */
+/**
+ * All messages of a preflight and of a drain's progress. They say what happens to a pod, why it happens, and what is
+ * unknown.
+ */
 import { called } from "../evacuation/migration-cause.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
 import type { MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -15,7 +18,7 @@ const whenGone = (pod: Pod, why: string) => `when pod ${keyOf(pod)} leaves: ${wh
 const moving = (vms: number) => `${counted(vms, "VM")} ${vms === 1 ? "moves" : "move"}`;
 
 export const PREFLIGHT_MESSAGES = {
-  // The verdict of a node
+  // The verdict on a node
   summary: (node: string, verdict: string) => `draining ${node} ${verdict}`,
   willBlock: (pods: number) => `will block: ${counted(pods, "pod")} cannot be evicted`,
   noRoom: (vms: number, pods: number) => {
@@ -28,7 +31,7 @@ export const PREFLIGHT_MESSAGES = {
     `will succeed: ${moving(vms)}, and ${counted(guests, "guest")} ${guests === 1 ? "is" : "are"} shut down`,
   willSucceed: (vms: number) => `will succeed: ${moving(vms)}, and no guest is shut down`,
 
-  // The time
+  // The duration
   basedOn: (migrations: number) => `based on ${counted(migrations, "finished migration")}`,
   basedOnPace: (slow: string, fast: string) =>
     `no migration has finished yet: ${slow === fast ? fast : `between ${slow} and ${fast}`} for each VM`,
@@ -39,7 +42,7 @@ export const PREFLIGHT_MESSAGES = {
     return `about ${range} for ${moves} ${moves === 1 ? "VM" : `VMs, ${inWaves}`} (${basis})`;
   },
 
-  // A pod that stays, ends or is evicted
+  // A pod that stays, is shut down or is evicted
   mirrorPod: "a static pod of the kubelet: a drain leaves it in place",
   daemonSet: (name: string) => `of DaemonSet ${name}: a drain leaves it in place`,
   unmanaged: "no controller would create it again: kubectl drain refuses without --force",
@@ -70,7 +73,7 @@ export const PREFLIGHT_MESSAGES = {
   backup: (name: string) => `the VM cannot migrate before its backup ${name} has ended`,
   utilityVolumes: "the VM cannot migrate before its utility volumes are detached",
 
-  // A VM that would stay
+  // A VM that cannot leave
   nameTooLong: (length: number) =>
     `the API server refuses its migrations: its name has ${length} characters, and KubeVirt uses the name as a label, which may have at most ${LONGEST_LABEL}`,
   secondLauncher: ({ name, nodeName }: Pick<PodFacts, "name" | "nodeName">) =>
@@ -87,7 +90,7 @@ export const PREFLIGHT_MESSAGES = {
   quotaRefuses: ({ name }: Named, shortage: string) => `ResourceQuota ${name} refuses its target pod: ${shortage}`,
   quotaShortage: (resource: string, needed: string, left: string) => `${resource}: ${needed} needed, ${left} left`,
 
-  // Facts that cannot be judged
+  // Facts that could not be checked
   whetherItMoves: ({ namespace, name }: VmiFacts, why: string) => `whether VM ${namespace}/${name} moves: ${why}`,
   longName: `its name is longer than ${LONGEST_LABEL} characters`,
   wasAbandoned: (message: string) => `its last evacuation was abandoned: ${message}`,

@@ -1,9 +1,10 @@
 /**
- * The next launcher pod of a VM, as KubeVirt renders the pod. KubeVirt renders a migration's target from the VMI and
- * the KubeVirt object, and a new start from the VirtualMachine's template. Only the fields that KubeVirt and admission
- * add come from the present pod. If a requirement is uncertain, Lifeboat renders two pods: one with the most
- * requirements, one with the least. Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`, `VMIResourcePredicates`
- * (pkg/virt-controller/services); `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of the migration controller.
+ * Predicts the next launcher pod of a VM. KubeVirt renders the target pod of a migration from the VMI and the KubeVirt
+ * object. It renders the pod of a new start from the template of the VirtualMachine. Only fields that KubeVirt or
+ * admission webhooks add are copied from the current pod. If a requirement is uncertain, Lifeboat renders two pods: one
+ * with the most requirements and one with the fewest. Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`,
+ * `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of
+ * the migration controller.
  */
 import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks, NextStart } from "../kube/guest.ts";
@@ -20,7 +21,7 @@ import type { Rendering, Settings } from "../settings/settings.ts";
 import { renderResources } from "./guest-resources.ts";
 import { cpuOnMigration, FEATURE, HOST_MODEL, MIGRATION_MODEL, MODEL, VENDOR } from "./host-cpu.ts";
 
-/** Fields of a launcher pod that KubeVirt renders anew. */
+/** The fields of a launcher pod that KubeVirt renders again for each pod. */
 export interface LauncherPod extends Pick<PodFacts, "uid" | "namespace" | "labels"> {
   readonly requests: Resources;
   readonly limits?: Resources;
@@ -31,13 +32,10 @@ export interface LauncherPod extends Pick<PodFacts, "uid" | "namespace" | "label
 }
 
 export interface NextPod<P extends LauncherPod> {
-  /** The pod with the most requirements that KubeVirt may render. */
   readonly pod: P;
-  /** CPU labels that its node must have. */
   readonly cpu: Labels;
-  /** The pod with the least requirements, and the deciding fields. Absent: both pods are equal. */
+  /** The pod with the fewest requirements, and the fields that differ. Absent if both pods are equal. */
   readonly least?: { readonly pod: P; readonly fields: readonly string[] };
-  /** Fields with an unknown effect. Absent: none. */
   readonly unknown?: readonly string[];
 }
 
@@ -47,8 +45,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory" | "hotplugs">;
 
 /**
- * Renders the target pod of a migration. `source`: the VM's node. The caller excludes nodes of the VM's other launcher
- * pods.
+ * Renders the target pod of a migration. `source` is the VM's current node. The caller excludes the nodes of the VM's
+ * other launcher pods.
  */
 export function renderTarget<P extends LauncherPod>(
   pod: P,
@@ -68,7 +66,7 @@ function withUnknown<N extends object>(
   return unknown.length === 0 ? next : { ...next, unknown };
 }
 
-/** Lists the fields that KubeVirt is hotplugging and whose current value the VMI does not show. */
+/** Lists the fields that are being hotplugged and whose current value is missing in the VMI. */
 function hotpluggedIn({ asks, currentVcpus, currentMemory, hotplugs = [] }: Source): readonly string[] {
   const fields = {
     HotMemoryChange: isDifferent(currentMemory, asks.guestMemory) ? undefined : "spec.domain.memory",
@@ -82,8 +80,8 @@ function isDifferent(has: number | undefined, wanted: number | undefined): boole
 }
 
 /**
- * Renders the pod of a new start. If the VM has an instance type, the pod has the CPUs and memory of the running VMI,
- * unless a change of the VM waits for a restart.
+ * Renders the pod for a new start of the VM. If the VM has an instance type, the pod has the same CPUs and memory as
+ * the running VMI, unless the VM has changes that need a restart.
  */
 export function renderStart<P extends LauncherPod>(
   pod: P,
@@ -103,14 +101,13 @@ export function renderStart<P extends LauncherPod>(
   return withUnknown(next, [...(isOld ? ["spec.instancetype (RestartRequired)"] : []), ...hotpluggedIn(vmi)]);
 }
 
-/** Returns the fields that an instance type or a preference does not set. */
 function placedAs(template: GuestAsks | undefined): Partial<GuestAsks> {
   if (template === undefined) return {};
   const { nodeSelector, required, tolerations, antiAffinity, unchecked } = template;
   return { nodeSelector, tolerations, antiAffinity, unchecked, ...(required && { required }) };
 }
 
-/** Returns the fields that KubeVirt fills in when the VMI is created. */
+/** Returns the fields that KubeVirt sets when it creates the VMI. */
 function defaults({ cpuModel, vcpus }: GuestAsks, { asks }: Source): Partial<GuestAsks> {
   const model = cpuModel ?? asks.cpuModel;
   return { ...(model !== undefined && { cpuModel: model }), vcpus: vcpus ?? 1 };
@@ -120,7 +117,10 @@ function isOtherModel(key: string, { cpuModel }: GuestAsks): boolean {
   return key.startsWith(MODEL) && key !== `${MODEL}${cpuModel}`;
 }
 
-/** Returns what the VMI required when KubeVirt created its pod. CPUs and memory that were hotplugged later are left out. */
+/**
+ * Returns the requirements of the VMI at the time when KubeVirt created its pod. CPUs and memory that were hotplugged
+ * later are left out.
+ */
 function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
   const { vcpus = currentVcpus, guestMemory = currentMemory, requestedMemory } = asks;
   const less = (guestMemory ?? 0) - (currentMemory ?? guestMemory ?? 0);
@@ -134,18 +134,18 @@ function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
 
 interface From {
   readonly asks: GuestAsks;
-  /** KubeVirt rendered the present pod from these requirements. */
+  /** The requirements from which KubeVirt rendered the current pod. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
-  /** Returns whether the next pod also selects the KubeVirt label `key` of the present pod. */
+  /** Returns true if the next pod also selects the KubeVirt label `key` of the current pod. */
   readonly isOwn: (key: string) => boolean;
 }
 
 type Asking = Pick<LauncherPod, "requests" | "limits" | "placement" | "tolerations" | "antiAffinity">;
 
 /**
- * Requirements of one kind. `most`: the highest that KubeVirt may render. `least`: the lowest, if `field` makes them
- * uncertain.
+ * A group of requirements. `most` contains the highest that KubeVirt may render. If `field` makes the requirements
+ * uncertain, `least` contains the lowest.
  */
 interface Part {
   readonly most: Partial<Asking>;
@@ -170,12 +170,10 @@ function withAll<P extends LauncherPod>(pod: P, parts: readonly Partial<Launcher
   return parts.reduce<P>((one, part) => ({ ...one, ...part }), pod);
 }
 
-/** Returns the unchecked fields that the next pod takes over from the present pod. */
 function keptOf({ unchecked = [] }: LauncherPod): readonly string[] {
   return unchecked.filter((field) => field === "hostPort");
 }
 
-/** Returns whether KubeVirt's node labeller or CPU manager sets the label. The architecture's label counts, too. */
 function isKubeVirts(key: string): boolean {
   const [domain = ""] = key.split("/");
   const isOwn = domain === "kubevirt.io" || domain.endsWith(".kubevirt.io");
@@ -183,8 +181,9 @@ function isKubeVirts(key: string): boolean {
 }
 
 /**
- * Renders the node selector. Other labels in the present pod's selector come from its last migration
- * (`addedNodeSelector`), from admission, or from an older spec of the VMI. Admission never adds a hostname.
+ * Renders the node selector. Other labels in the current pod's selector come from its last migration
+ * (`addedNodeSelector`), from admission webhooks, or from an older spec of the VMI. Admission webhooks are assumed to
+ * add no hostname.
  */
 function placementOf(pod: LauncherPod, { asks, rendering, isOwn }: From): Part {
   const own = { ...rendering.nodeSelectors, ...asks.nodeSelector };
@@ -214,7 +213,10 @@ function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: Gues
   return terms.map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, ...rejected] }));
 }
 
-/** Admission adds tolerations for a node's state. Other tolerations of the present pod may come from an older spec of the VMI. */
+/**
+ * Admission plugins add tolerations for node conditions. Other tolerations of the current pod may come from an older
+ * spec of the VMI.
+ */
 function tolerationsOf({ tolerations: present = [] }: LauncherPod, { asks }: From): Part {
   const isAsked = (one: Toleration) => asks.tolerations.some((own) => isSame(own, one));
   const others = present.filter((one) => !isAsked(one));
@@ -233,7 +235,7 @@ function isSame(a: Toleration, b: Toleration): boolean {
   return a.key === b.key && a.operator === b.operator && a.value === b.value && a.effect === b.effect;
 }
 
-/** Returns the anti-affinity, without KubeVirt's term about the VMI's own pods in a migration's target. */
+/** Returns the anti-affinity. Leaves out the term that KubeVirt adds to a target pod to keep it off the source node. */
 function antiAffinityOf({ antiAffinity: present }: LauncherPod, { asks }: From): Part {
   const known = new Set(asks.antiAffinity.map((term) => JSON.stringify(term)));
   const odd = present.filter((term) => !isMigrations(term) && !known.has(JSON.stringify(term)));

@@ -1,6 +1,6 @@
 /**
- * The facts of a preflight about a node to drain: its pods with their VMs, and the room on other nodes. The number of
- * requests grows with namespaces of moving VMs, and with VMIs missing in the list.
+ * Reads the facts of a preflight: the pods and VMs of the node, and the free resources of other nodes. The number of
+ * requests grows with the number of namespaces that have moving VMs.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
@@ -21,7 +21,7 @@ type Elsewhere =
   "node" | "otherNodes" | "otherPods" | "volumes" | "migratingElsewhere" | "leavingElsewhere" | "finished";
 type PodsOfNode = Omit<PreflightFacts, Elsewhere>;
 
-/** Returns the preflight's facts, or undefined if there is no such node. */
+/** Returns the facts of the preflight. Returns undefined if the node does not exist. */
 export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding): PreflightFacts | undefined {
   const { facts } = deciding;
   const unlike = { "spec.nodeName": ["", name], "status.phase": ["Succeeded", "Failed"] };
@@ -32,7 +32,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     () => ask.migratingVmis(facts),
   );
   const node = nodes.find((one) => one.name === name);
-  // `list` fails if a node cannot be parsed, because this node may be the node to drain.
+  // `list` throws if a node cannot be parsed, because this node may be the node to drain.
   if (node === undefined) return facts.list(ROOMY_NODES) && undefined;
   const hasVms = here.vmis.length > 0;
   const [volumes, leaving, finished, rollout] = together(
@@ -49,7 +49,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
     leavingElsewhere: leaving.items,
     volumes: volumes.items,
-    // Unread migrations are not reported, because an estimate is possible without them.
+    // Migrations that could not be read are not reported, because an estimate is possible without them.
     finished: finished.items,
     unread: [...here.unread, ...otherPods.unread, ...volumes.unread, ...leaving.unread, ...rollout],
   };
@@ -89,7 +89,6 @@ const NOTHING = { items: [], unread: [] } as const;
 
 const wholly = <T>(items: readonly T[]): Readable<T> => ({ items, odd: 0 });
 
-/** Says how many objects could not be parsed. */
 function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
   return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
 }
@@ -108,7 +107,9 @@ function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Dec
   );
 }
 
-/** Reports a rollout of KubeVirt, whose own migrations and restarts may delay the drain. */
+/**
+ * Reports that KubeVirt is being updated. KubeVirt then migrates and restarts VMs itself, which may delay the drain.
+ */
 function rolloutIn(facts: Facts): readonly string[] {
   const isRollingOut = () => ask.kubeVirt(facts)?.isRollingOut === true;
   return unlessFailed(
@@ -117,7 +118,10 @@ function rolloutIn(facts: Facts): readonly string[] {
   );
 }
 
-/** Returns volumes that not every node reaches. Each volume names its claim, so that Lifeboat need not read claims. */
+/**
+ * Returns the volumes that only some nodes can access. Each volume contains the name of its claim, so Lifeboat does not
+ * have to read claims.
+ */
 function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
   const isPlaced = (pod: PreflightPod) => isOfLiveVm(pod) || budgetOf(pod, budgets) !== undefined;
   if (!pods.some((pod) => pod.claims.length > 0 && isPlaced(pod))) return NOTHING;
@@ -125,7 +129,10 @@ function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
   return { items: items.filter((volume) => volume !== undefined), unread };
 }
 
-/** Returns active Evacuations, some of which may not name their node yet, and ended Evacuations from this node. */
+/**
+ * Returns all active Evacuations, because some do not contain the name of their node yet. Also returns ended
+ * Evacuations of VMs on this node.
+ */
 function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[] {
   const [active, fromHere] = together(
     () => ask.unlessNotServed(() => ask.activeEvacuations(facts)),
@@ -135,8 +142,7 @@ function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[]
 }
 
 /**
- * Returns VMIs on the node, and VMIs whose launcher pods are on the node. Launcher pods whose VMI cannot be parsed are
- * left out.
+ * Returns the VMIs of the node and of the launcher pods on it. A launcher pod is left out if its VMI cannot be parsed.
  */
 function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
   const known = new Set(here.map(keyOf));

@@ -1,6 +1,6 @@
 /**
- * Places several pods one after the other, each on the node that kube-scheduler would prefer. If Lifeboat asks the VMs
- * to leave, their order is known; otherwise the largest VM is placed first.
+ * Places several pods one after another, each on the node that kube-scheduler would choose. If the order of the VMs is
+ * unknown, the largest VM is placed first.
  */
 import { CREATED_BY_LABEL, MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
@@ -15,13 +15,12 @@ import { type NextPod, renderTarget } from "./next-pod.ts";
 import { bestOf } from "./score.ts";
 import { unevenness } from "./spread.ts";
 
-/** A pod to place. */
 export interface Wanted extends NextPod<PreflightPod> {
-  /** The node on which the pod exists already. */
+  /** The node on which the pod already runs. */
   readonly there?: string | undefined;
 }
 
-/** Returns the replacement of an ordinary pod, which its controller creates with the same spec. */
+/** Returns the replacement of an ordinary pod. The pod's controller creates it with the same spec. */
 export function asItIs(pod: PreflightPod): Wanted {
   return { pod, cpu: {} };
 }
@@ -31,7 +30,7 @@ type World = Pick<
   "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring" | "lots" | "present"
 >;
 
-/** The world with hotplug pods (`holders`) and the nodes' labels by node name. */
+/** Everything that affects the placement, including hotplug pods (`holders`) and the labels of each node. */
 interface Seen extends World {
   readonly holders: readonly PreflightPod[];
   readonly labelsOf: ReadonlyMap<string, Labels>;
@@ -43,9 +42,9 @@ type Moving = World &
   };
 
 /**
- * Places the target pods of migrations, in the order in which VMs are asked to leave, and returns them by the UIDs of
- * the pods. VMs that are leaving other nodes come first. A target pod is placed beside its source, and beside pods that
- * have not left the node by then.
+ * Places the target pods of migrations in the order in which the VMs are asked to leave. VMs that are leaving other
+ * nodes come first. While a target pod is placed, its source pod and all pods that have not left yet still use
+ * resources. Returns the result for each pod, keyed by its UID.
  */
 export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMap<string, RoomFound> {
   const elsewhere = f.leavingElsewhere.flatMap((one) => targetsOf(one.pods.filter(isLauncher), one, f));
@@ -74,7 +73,7 @@ function targetsOf(
 
 type UnderWay = Pick<PreflightFacts, "migrations" | "otherPods">;
 
-/** Returns the target pod of a migration in progress, if the pod is on another node already. */
+/** Returns the target pod of the current migration, if it is already on another node. */
 export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay): NeighbourPod | undefined {
   const isOf = (m: { readonly namespace: string; readonly vmiName: string }) =>
     m.namespace === vmi.namespace && m.vmiName === vmi.name;
@@ -85,17 +84,17 @@ export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay):
   return otherPods.find((pod) => isIts(pod) && !isFinal(pod) && !pod.deleting);
 }
 
-/** Changes before the first pod is placed. */
+/** Changes that happen before the first pod is placed. */
 interface Before {
-  /** Pods of the node that have left it. */
+  /** Pods that have left the node. */
   readonly gone?: readonly PreflightPod[];
-  /** Pods that are on another node by now. */
+  /** Pods that have moved to another node. */
   readonly moved?: readonly NeighbourPod[];
-  /** Hotplug pods, which hold volumes of the pods to place. */
+  /** Hotplug pods of the VMs. They use volumes that the VMs' next pods need. */
   readonly hotplug?: readonly PreflightPod[];
 }
 
-/** Places pods one after another, and returns the room for each pod by its UID. */
+/** Places pods one after another. Returns the result for each pod, keyed by its UID. */
 export function placeInTurn(wanted: readonly Wanted[], w: World, before: Before = {}): ReadonlyMap<string, RoomFound> {
   if (wanted.length === 0) return new Map();
   const { hotplug = [] } = before;
@@ -120,7 +119,7 @@ function boardBefore({ gone = [], moved = [] }: Before, w: World): Board {
   return board;
 }
 
-/** Sorts VMs in the order in which Lifeboat asks them to leave. */
+/** Sorts VMs into the order in which Lifeboat asks them to leave. */
 function inOrder({ flags, vmis }: Moving) {
   const order = flags?.order;
   if (order === undefined || order === "LargestFirst") return largestFirst;
@@ -140,7 +139,10 @@ function largestFirst({ pod: a }: Wanted, { pod: b }: Wanted): number {
   return (y["memory"] ?? 0) - (x["memory"] ?? 0) || (y["cpu"] ?? 0) - (x["cpu"] ?? 0) || (a.uid < b.uid ? -1 : 1);
 }
 
-/** Finds room for the pod with the most requirements. If no node has room, finds room for the pod with the least. */
+/**
+ * Finds nodes for the pod with the most requirements. If it fits on no node, finds nodes for the pod with the fewest
+ * requirements.
+ */
 function roomFor({ there, pod, cpu, least }: Wanted, board: Board, w: Seen): RoomFound {
   if (there !== undefined) return { fits: true, node: there, nodes: 1 };
   const find = (one: PreflightPod) => findRoom(one, board, w, aroundOf(one, cpu, board, w));
@@ -169,8 +171,8 @@ function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): Roo
 }
 
 /**
- * Returns the facts that decide where the pod fits. The drained node counts as cordoned, and a hotplug pod's claims
- * count for its VM.
+ * Returns the facts that decide where the pod fits. The drained node is treated as cordoned, and the claims of a
+ * hotplug pod are treated as claims of its VM.
  */
 function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];
@@ -181,7 +183,7 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Returns pods that anti-affinity may keep apart from this pod, without launcher pods of the same VM. */
+/** Returns pods that anti-affinity may separate from this pod. Leaves out launcher pods of the same VM. */
 function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
   const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];

@@ -1,4 +1,4 @@
-/** The preferences and the spread of a pod, as kube-scheduler reads them. */
+/** Reads the preferences and spread constraints of a pod in the same way as kube-scheduler. */
 import * as z from "zod/mini";
 import { listOf, NodeTerm, part, Quantities } from "../kube/schemas/fields.ts";
 import { PodAffinityTerm, podTermOf, Spread } from "../kube/schemas/pod-requirements.ts";
@@ -30,12 +30,12 @@ const Spec = z.lazy(() =>
 );
 
 /**
- * kube-scheduler assumes these requests for a container without any: 100 millicores, 200 MiB. Upstream:
+ * kube-scheduler assumes these requests for a container without requests: 100 millicores and 200 MiB. Upstream:
  * pkg/scheduler/util/pod_resources.go.
  */
 const ASSUMED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** Undefined: the pod has no preferences. */
+/** Undefined if the pod has no preferences. */
 const TermsOfPod = z.lazy(() =>
   z.pipe(
     z.object({ spec: Spec }),
@@ -62,7 +62,7 @@ function hasAny({ near, preferred, nodes, spread, assumed }: PlacementTerms): bo
   return near.length + preferred.length + nodes.length + spread.length > 0 || isSilent;
 }
 
-/** Returns a schema for the pods of one list: equal preferences share one object. */
+/** Returns a schema for the pods of one list. Equal preferences share one object, to save memory. */
 export function placementTermsSchema() {
   const seen = new Map<string, PlacementTerms>();
   return z.pipe(

@@ -1,5 +1,5 @@
 /**
- * The effect of a drain on one pod of its node, the reason, and who can change it. Upstream: the pod filters of kubectl
+ * Predicts the effect of a drain on one pod, the reason, and who can change it. Upstream: the pod filters of kubectl
  * drain (pkg/drain/filters.go).
  */
 import { type Refusal, refusedByBudget } from "../budget/refusal.ts";
@@ -31,10 +31,10 @@ function is(outcome: PodOutcome, reason: string, message: string): Found {
   return { outcome, reason, message, ...(remedy !== undefined && { remedy }) };
 }
 
-/** The request of a preflight: an ordinary eviction, as by `kubectl drain`. */
+/** The preflight checks an ordinary eviction, like an eviction by `kubectl drain`. */
 const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
-/** The VM of the eviction, and Lifeboat's answer. */
+/** The evicted VM, and Lifeboat's decision about its eviction. */
 type Ruled = readonly [vmi: VmiFacts | undefined, ruling: EvictionDecision];
 
 function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {
@@ -54,11 +54,11 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
 }
 
 /**
- * Finds pods that kubectl drain does not evict. The emptyDir volumes of a VM's pods do not count, because they have
- * only scratch space.
+ * Finds pods that `kubectl drain` does not evict. The emptyDir volumes of a VM's pods are ignored, because they contain
+ * only temporary files.
  */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
-  // A mirror pod stays, whether it has ended or not.
+  // A mirror pod stays on the node, even if it has ended.
   if (Object.hasOwn(pod.annotations, MIRROR_POD_ANNOTATION)) {
     return is("Stays", "MirrorPod", MESSAGES.mirrorPod);
   }
@@ -91,7 +91,7 @@ export function heldByBudget({ reason, message }: Refusal): Found {
   return is(reason === "BudgetOfController" ? "Waits" : "Blocked", reason, message);
 }
 
-/** Finds a VM whose target pod a quota would refuse. */
+/** Finds a VM whose target pod would exceed a quota. */
 function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Found | undefined {
   if (!isLauncher(pod) || (outcome !== "Moves" && outcome !== "Waits")) return undefined;
   const { refusal } = quotaFinding(pod, f);
@@ -99,9 +99,9 @@ function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Fo
 }
 
 /**
- * Finds a launcher pod whose VMI is gone. KubeVirt's webhook reads the VMI by name: without a VMI it refuses every
- * eviction. If a new VMI has the same name, the webhook decides by the new VMI. Upstream: `admitLauncherPod` of
- * KubeVirt's pod eviction admitter.
+ * Finds a launcher pod whose VMI no longer exists. KubeVirt's webhook reads the VMI by its name and refuses every
+ * eviction if it finds none. If a new VMI has the same name, the webhook uses the new VMI. Upstream: `admitLauncherPod`
+ * of KubeVirt's pod eviction admitter.
  */
 function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: PreflightFacts): Found | undefined {
   if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;
@@ -160,7 +160,7 @@ function ownMigration(vmi: VmiFacts | undefined, { migrations }: PreflightFacts)
 
 const OF_CONTROLLER = is("Blocked", "External", MESSAGES.external);
 
-/** Returns the outcome of a VM whose eviction is refused for now. Undefined: the VM moves. */
+/** Returns the outcome for a VM whose eviction is refused for now. Returns undefined if the VM will move. */
 function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefined {
   const strategy = strategyOf(vmi, settings);
   switch (FIRST_REQUEST[strategy][mobilityOf(vmi)]) {
@@ -175,7 +175,7 @@ function afterwards(vmi: VmiFacts, { settings }: PreflightFacts): Found | undefi
   }
 }
 
-/** Judges a VM that has a mark, or gets one by the eviction. */
+/** Returns the outcome for a VM whose evacuationNodeName is set, or will be set by the eviction. */
 function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
   if (!MIGRATES[strategyOf(vmi, f.settings)]) return OF_CONTROLLER;
   const own = ownMigration(vmi, f);
@@ -190,7 +190,7 @@ function leaving(vmi: VmiFacts, reason: string, f: PreflightFacts): Found {
 }
 
 /**
- * Returns why KubeVirt does not start the VM's migration. `own`: the migration, if it exists already. Upstream:
+ * Returns why KubeVirt does not start the VM's migration. `own` is the migration, if it already exists. Upstream:
  * `handleVMBackup` and `handleUtilityVolumes` of virt-controller's migration controller.
  */
 function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | undefined {
@@ -203,7 +203,7 @@ function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | u
   return vmi.hasUtilityVolumes ? MESSAGES.utilityVolumes : undefined;
 }
 
-/** Judges a pod that is terminating. A drain waits for such a pod, too. */
+/** Returns the outcome for a terminating pod. A drain also waits for such pods. */
 function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
   const { cause, message = "" } = hangingIn(pod, f) ?? {};
   return cause === undefined ? undefined : is("Blocked", cause, message);
@@ -213,8 +213,8 @@ function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
 const AFTERWARDS_SECONDS = 60;
 
 /**
- * Returns why a deleted pod has not ended in time, or undefined if the pod is not deleted or still has time. Without a
- * `cause`, the reason is unknown and the pod may still end.
+ * Returns why a deleted pod has not ended in time. Returns undefined if the pod is not being deleted or still has time.
+ * If `cause` is absent, the reason is unknown, and the pod may still end.
  */
 export function hangingIn(
   { goneBy, finalizers }: PreflightPod,

@@ -1,4 +1,4 @@
-/** Pods as a preflight reads them: pods of the node, and pods that take room on other nodes. */
+/** Schemas of pods for a preflight: pods of the node to drain, and pods of other nodes. */
 import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
@@ -18,7 +18,7 @@ const Asking = z.lazy(() =>
   }),
 );
 
-/** Reads the same object by several schemas. */
+/** Parses the same object with several schemas. */
 function reader(input: unknown, issues: Issues) {
   return <S extends z.ZodMiniType>(schema: S): z.output<S> | undefined => {
     const { data, error } = schema.safeParse(input);
@@ -29,7 +29,9 @@ function reader(input: unknown, issues: Issues) {
   };
 }
 
-/** Returns a schema for the node's pods. Use one schema per list: equal values share objects. */
+/**
+ * Returns a schema for the pods of the node to drain. Use one schema for each list, because equal values share objects.
+ */
 export function preflightPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];
   return z.transform((input: unknown, { issues }): PreflightPod => {
@@ -51,8 +53,8 @@ export function preflightPodSchema() {
 }
 
 /**
- * Returns a schema for pods of other nodes. It keeps only the fields that decide where other pods may be, because there
- * are thousands of pods.
+ * Returns a schema for the pods of other nodes. It reads only the fields that affect the placement of other pods,
+ * because there can be thousands of pods.
  */
 export function neighbourPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];

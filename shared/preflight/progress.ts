@@ -1,4 +1,4 @@
-/** The progress of a drain: everything that has to leave, with the known facts, and the state of the node. */
+/** The progress of a drain: each pod that has to leave, and the state of the node. */
 import { type Cause, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { MigrationFacts, NodeFacts, VmiFacts } from "../kube/facts.ts";
 import { carriesDrainTaint, keyOf } from "../kube/objects.ts";
@@ -9,9 +9,9 @@ import type { PodVerdict, PreflightFacts, PreflightPod } from "./facts.ts";
 import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { verdictOfPod } from "./pod-verdict.ts";
 
-/** A pod that has to leave, with the facts about its VM. */
+/** A pod that has to leave the node, with the facts about its VM. */
 export interface Subject extends Vm {
-  /** `VM shop/web` for every launcher pod of that VM, or `pod shop/cart-0`. */
+  /** `VM shop/web` for all launcher pods of this VM, or `pod shop/cart-0`. */
   readonly key: string;
   readonly pod: PreflightPod;
   readonly verdict: PodVerdict;
@@ -20,11 +20,10 @@ export interface Subject extends Vm {
 interface Vm {
   readonly vmi?: VmiFacts;
   readonly migration?: MigrationFacts;
-  /** The active Evacuation, otherwise the newest. */
   readonly evacuation?: EvacuationFacts;
 }
 
-/** Lists the pods that leave in a drain. `verdicts`: one for each pod, in the order of the pods. */
+/** Lists the pods that leave in a drain. `verdicts` contains one verdict for each pod, in the same order. */
 export function subjectsOf(
   f: PreflightFacts,
   verdicts: readonly PodVerdict[] = f.pods.map((pod) => verdictOfPod(pod, f)),
@@ -40,7 +39,7 @@ export function subjectsOf(
 
 function vmsOf({ vmis, migrations, evacuations }: PreflightFacts): ReadonlyMap<string, Vm> {
   const migrationOf = new Map(migrations.map((one) => [keyOf({ ...one, name: one.vmiName }), one]));
-  // If a VM has several Evacuations, the last one in this order is shown.
+  // If a VM has several Evacuations, only the last one in this order is shown.
   const byInterest = evacuations.toSorted(
     (a, b) => Number(isActive(a)) - Number(isActive(b)) || a.createdAt - b.createdAt,
   );
@@ -61,20 +60,20 @@ export function isMinor({ verdict: { outcome, vmi } }: Subject): boolean {
   return outcome === "Follows" || (outcome === "Ended" && vmi === undefined);
 }
 
-/** Returns whether the VM stays until a person acts. A VM that already migrates is not blocked. */
+/** Returns true if the VM stays until a person acts. A VM that is already migrating is not blocked. */
 export function isBlocked({ verdict, vmi, migration }: Subject): boolean {
   const isOnItsWay = vmi?.isMigrating === true || (migration !== undefined && migration.blockedBy === undefined);
   return verdict.outcome === "Blocked" && !isOnItsWay;
 }
 
-/** Returns the phase if the last evacuation failed. The next eviction may still move the VM. */
+/** Returns the phase of the last evacuation if it failed. The next eviction may still move the VM. */
 export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "Abandoned" | undefined {
   if (verdict.outcome !== "Moves" && verdict.reason !== "BackingOff") return undefined;
   const { phase } = evacuation?.status ?? {};
   return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
 }
 
-/** Returns the target node: from the migration after its end, otherwise from the VMI or the Evacuation. */
+/** Returns the target node. A finished migration is checked first, then the VMI, and then the Evacuation. */
 function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
   return [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].find(Boolean);
 }
@@ -123,7 +122,7 @@ function migrating(subject: Subject): Pick<ProgressRow, "mood" | "words"> | unde
   return at("moving", isWorkloadUpdate(migration) ? MESSAGES.byWorkloadUpdate(words) : words);
 }
 
-/** Returns why the migration waits. The Evacuation's message says more than the migration. */
+/** Returns why the migration is waiting. The Evacuation's message is preferred, because it has more details. */
 function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | undefined): string | undefined {
   const { reason, message = "" } = evacuation?.status ?? {};
   if (reason === "KubeVirtBackoff") return MESSAGES.backsOff;
@@ -131,14 +130,13 @@ function waitingOf({ phase }: MigrationFacts, evacuation: EvacuationFacts | unde
   return phase === "Pending" ? MESSAGES.queued : undefined;
 }
 
-/** Returns whether the VM only waits for other VMs. */
 export function isInQueue({ words }: ProgressRow): boolean {
   return words === MESSAGES.queued;
 }
 
 /**
- * `Draining`: something asks all VMs of the node to leave. `Drained`: the node is cordoned or tainted, and everything
- * that leaves has left. `Cordoned`: nothing asks the VMs to leave. `InUse`: none of these.
+ * `Draining`: all VMs of the node have been asked to leave. `Drained`: the node is cordoned or tainted, and everything
+ * has left. `Cordoned`: the node is cordoned, but the VMs have not been asked to leave. `InUse`: none of these.
  */
 export type NodeState = "Draining" | "Drained" | "Cordoned" | "InUse";
 
@@ -147,21 +145,18 @@ export interface VmProgress {
   readonly row: ProgressRow;
 }
 
-/** VMs that leave a node or have left it. */
 export interface Departures {
-  /** Evacuations of VMs that have left since this drain started, newest first. */
+  /** Evacuations of VMs that have left since the start of this drain, newest first. */
   readonly gone: readonly EvacuationFacts[];
-  /** Active Evacuations of VMs on the node. */
   readonly active: readonly EvacuationFacts[];
 }
 
 export interface NodeProgress extends Departures {
   readonly state: NodeState;
-  /** VMs that are still on the node and leave it in a drain: blocked VMs first, then moving VMs. */
+  /** VMs that are still on the node but have to leave it. Blocked VMs come first, then moving VMs. */
   readonly here: readonly VmProgress[];
-  /** Ordinary pods that a drain evicts. */
   readonly pods: readonly Subject[];
-  /** Whether these lists may lack a guest that runs on the node. */
+  /** True if a running guest of the node may be missing in these lists. */
   readonly isPartlySeen: boolean;
 }
 
@@ -190,12 +185,12 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
   return { active, gone: left.toSorted((a, b) => endOf(b) - endOf(a)) };
 }
 
-/** Causes that ask every VM of a node to leave, although new pods may still start on the node. */
+/** Evacuations with these causes ask every VM of a node to leave, although new pods may still start on the node. */
 const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
 const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);
 
-/** Returns the state of the node. `here`: the number of the node's VMs that leave in a drain. */
+/** Returns the state of the node. `here` is the number of VMs that still have to leave. */
 export function nodeState(
   { node, settings }: Pick<NodeAlone, "node" | "settings">,
   here: number,
@@ -205,19 +200,22 @@ export function nodeState(
     return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
   if (here === 0 && !isPartlySeen) return "Drained";
-  // Evacuations show that a drain is in progress, even if the VMs that are left cannot migrate and have no Evacuation.
+  // The Evacuations show that a drain is in progress. The remaining VMs may have no Evacuation, because they cannot
+  // migrate.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
   return isAsked ? "Draining" : "Cordoned";
 }
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
 
-/** Sorts blocked VMs first, then VMs whose last evacuation failed, then moving, waiting and gone VMs. */
+/**
+ * Sorts VMs by state: blocked VMs, VMs whose last evacuation failed, moving VMs, waiting VMs, and VMs that have left.
+ */
 function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }
 
-/** Lists each VM once: if it has several pods, with the pod that has made the most progress. */
+/** Lists each VM once. If a VM has several pods, the pod with the most progress is used. */
 function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   const found = new Map<string, VmProgress>();
   for (const subject of subjects) {
@@ -229,14 +227,16 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   return [...found.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || (a.row.key < b.row.key ? -1 : 1));
 }
 
-/** Returns the drain's start in milliseconds since the epoch: the cordon or taint, otherwise the first Evacuation. */
+/**
+ * Returns the start of the drain in milliseconds since the epoch. This is the time of the cordon or taint, or of the
+ * first Evacuation.
+ */
 function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: readonly EvacuationFacts[]): number {
   const closed = taints.find(({ key }) => key === "node.kubernetes.io/unschedulable" || key === drainTaintKey);
   if (closed?.timeAdded !== undefined) return Date.parse(closed.timeAdded) || 0;
   return active.length === 0 ? 0 : Math.min(...active.map(({ createdAt }) => createdAt));
 }
 
-/** Returns whether an Evacuation of a VM that is gone from the node is active or has succeeded. */
 function hasLeft(evacuation: EvacuationFacts): boolean {
   return isActive(evacuation) || ["Moved", "Restarted", "Stopped", "Gone"].includes(evacuation.status.phase ?? "");
 }

@@ -1,7 +1,7 @@
 /**
- * Finds the controller that raises a ResourceQuota while a VM moves, or counts a migration's target pod differently.
- * Metadata of the quota shows the controller. Upstream: pkg/controller/master/migration and resourcequota of
- * harvester/harvester; pkg/mtq-controller of kubevirt/managed-tenant-quota; rq-controller of
+ * Finds the controller that raises a ResourceQuota while a VM moves, or that has its own rules for a migration's target
+ * pod. The controller is recognized by the metadata of the quota. Upstream: pkg/controller/master/migration and
+ * resourcequota of harvester/harvester; pkg/mtq-controller of kubevirt/managed-tenant-quota; rq-controller of
  * kubevirt/application-aware-quota.
  */
 import type { FitNode } from "./fit.ts";
@@ -10,14 +10,14 @@ import type { FitNode } from "./fit.ts";
 export interface QuotaMarks {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The programs that wrote the quota's fields. */
+  /** Names of the programs that wrote fields of the quota. */
   readonly managers: readonly string[];
 }
 
 interface QuotaController {
   readonly name: string;
   readonly isSeen: (marks: QuotaMarks, nodes: readonly Pick<FitNode, "labels">[]) => boolean;
-  /** The resources that the controller raises. Absent: any resource. */
+  /** The resources that the controller raises. If absent, it raises all resources. */
   readonly raises?: readonly string[];
 }
 
@@ -34,8 +34,8 @@ const CONTROLLERS: readonly QuotaController[] = [
 ];
 
 /**
- * Returns the controller that raises the quota for this resource, or undefined if the quota's metadata shows none.
- * `resource`: the name of the resource in the quota.
+ * Returns the controller that raises the quota for this resource. Returns undefined if the quota's metadata shows no
+ * controller. `resource` is the name in the quota.
  */
 export function raisedBy(
   resource: string,

@@ -6,7 +6,7 @@ import type { Observer } from "../settings/load-settings.ts";
 import type { DrainFlags, PreflightFacts } from "./facts.ts";
 import { podsOfNode, preflightOf } from "./of-node.ts";
 
-/** Reads a preflight. Returns undefined if there is no such node. */
+/** Reads the facts of a preflight. Returns undefined if the node does not exist. */
 export async function readPreflight(
   name: string,
   flags: DrainFlags,
@@ -16,7 +16,6 @@ export async function readPreflight(
   return (await decide(rule, liveReads(cluster))).answer;
 }
 
-/** Reads only the pods of the node. */
 export async function readPodsOf(name: string, flags: DrainFlags, { cluster, settings, now }: Observer) {
   const rule = (facts: Facts) => podsOfNode(name, flags, { facts, settings, now });
   return (await decide(rule, liveReads(cluster))).answer;

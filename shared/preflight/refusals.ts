@@ -1,6 +1,6 @@
 /**
- * Refusals by the API server itself during a drain: a budget refuses an eviction, or a quota refuses a migration's
- * target pod.
+ * Finds refusals of the API server during a drain. A PodDisruptionBudget may refuse an eviction, and a quota may refuse
+ * the target pod of a migration.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import type { PodFacts } from "../kube/facts.ts";
@@ -13,24 +13,26 @@ import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { asItIs, placeInTurn } from "./place.ts";
 import { raisedBy } from "./quota-controllers.ts";
 
-/** A pod that its budget keeps on the node for ever. */
+/** A pod that can never be evicted because of its PodDisruptionBudget. */
 export interface HeldByBudget {
-  /** The name of the budget. */
   readonly budget: string;
-  /** The room for the replacement that the budget waits for. Absent: no controller creates a replacement. */
+  /** Nodes for the replacement that the PodDisruptionBudget needs. Absent if no controller creates a replacement. */
   readonly room?: RoomFound;
 }
 
 interface Replacing {
-  /** Pods that never leave, by UID. */
+  /** Pods that cannot be evicted, keyed by UID. */
   readonly held: ReadonlyMap<string, HeldByBudget>;
-  /** Pods of a budget that does not allow all evictions at once: the room for their replacements matters. */
+  /**
+   * Pods of PodDisruptionBudgets that do not allow all evictions at once. Their replacements must fit on other nodes.
+   */
   readonly replaced: readonly PreflightPod[];
 }
 
 /**
- * Finds evicted pods that their budgets hold. Pods of a budget leave one after another: each waits for the replacement
- * of an earlier pod. Replacements of pods without a budget also take room.
+ * Finds pods that their PodDisruptionBudgets keep on the node. The pods of one PodDisruptionBudget are evicted one
+ * after another. Each eviction waits for the replacement of an earlier pod. Replacements of pods without a
+ * PodDisruptionBudget also use resources.
  */
 export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
@@ -61,9 +63,8 @@ function heldBy(budget: string, room: RoomFound | undefined): HeldByBudget {
 }
 
 interface QuotaFinding {
-  /** Why a quota refuses the target pod. Absent: no quota refuses the pods that a migration adds. */
+  /** The reason why a quota refuses the target pod. Absent if no quota refuses it. */
   readonly refusal?: string;
-  /** Facts that cannot be judged. */
   readonly unknown: readonly string[];
 }
 
@@ -73,7 +74,7 @@ type World = Pick<
 >;
 
 /**
- * Judges quotas for the target pod of a migration. The source pod uses quota until it has ended. Upstream:
+ * Checks whether a quota refuses the target pod of a migration. The source pod uses quota until it has ended. Upstream:
  * `PodUsageFunc` of kube-apiserver (pkg/quota/v1/evaluator/core/pods.go), `CheckRequest` of its admission plugin.
  */
 export function quotaFinding(pod: PreflightPod, w: World): QuotaFinding {
@@ -102,13 +103,15 @@ function isEnded(pod: PodFacts, { vmis, settings }: World): boolean {
 
 const ENDING: readonly string[] = ["allow", "shutdown"];
 
-/** Quota scopes that match every launcher pod: launcher pods have requests, and no activeDeadlineSeconds. */
+/** Every launcher pod matches these quota scopes, because launcher pods have requests and no activeDeadlineSeconds. */
 const FOR_ALL_LAUNCHERS: readonly string[] = ["NotTerminating", "NotBestEffort"];
 const FOR_OTHERS: readonly string[] = ["Terminating", "BestEffort"];
 
 type Amounts = ReadonlyMap<string, number>;
 
-/** Sums up usage under the names that quotas use. For extended resources, a quota names only `requests.NAME`. */
+/**
+ * Returns the usage of pods under the names that quotas use. For extended resources, quotas only use `requests.NAME`.
+ */
 function usageOf(pods: readonly PreflightPod[]): Amounts {
   const usage = new Map<string, number>();
   const add = (name: string, amount: number) => usage.set(name, (usage.get(name) ?? 0) + amount);
@@ -124,7 +127,7 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
 }
 
 interface Around {
-  /** Why more quota may soon be free. Undefined: unknown. */
+  /** The reason why more quota may soon be free. Undefined if there is no known reason. */
   readonly why: string | undefined;
   readonly nodes: readonly FitNode[];
 }
@@ -147,7 +150,7 @@ function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): Quot
   return { refusal: MESSAGES.quotaRefuses(quota, shortage), unknown };
 }
 
-/** Lists the resources for which the quota has too little left. */
+/** Lists the resources of which the quota has too little left. */
 function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   return Object.entries(hard).flatMap(([resource, most]) => {
     const [needed, left] = [added.get(resource) ?? 0, Math.max(0, most - (used[resource] ?? 0))];
@@ -157,7 +160,7 @@ function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   });
 }
 
-/** Returns the resource of a quota's key: `requests.memory` is about memory. */
+/** Returns the resource of a quota key. For example, the key `requests.memory` belongs to the resource `memory`. */
 export function resourceOf(key: string): string {
   return key.replace(/^(requests|limits)\./, "");
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the best of the fitting nodes. Each row is a plugin of kube-scheduler's default profile, with its weight.
- * ImageLocality is left out, because Lifeboat does not read the images of nodes. Upstream:
+ * Finds the best of the nodes on which a pod fits. Each row is one plugin of kube-scheduler's default profile, with its
+ * weight. ImageLocality is left out, because Lifeboat does not read which images a node has. Upstream:
  * pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
  */
 import { hash8, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -14,10 +14,10 @@ interface Scored {
   readonly pod: PreflightPod;
   readonly nodes: readonly FitNode[];
   readonly board: Board;
-  /** Labels of all nodes. */
+  /** The labels of all nodes, keyed by node name. */
   readonly labelsOf: ReadonlyMap<string, Labels>;
   readonly scoring: "MostAllocated" | undefined;
-  /** Seed of the random choices between nodes of the same score. */
+  /** The seed of the random choices between nodes with the same score. */
   readonly lots: number | undefined;
 }
 
@@ -40,9 +40,9 @@ const PLUGINS: readonly Plugin[] = [
 ];
 
 /**
- * Returns the best node. Among equal nodes, a random choice decides, as in kube-scheduler. Without `lots`, the node
- * with the fewest pods is best, then the first name. In a cluster of more than 100 nodes, kube-scheduler scores only
- * some nodes: this function scores all.
+ * Returns the best node. If several nodes have the same score, one of them is chosen at random, as in kube-scheduler.
+ * Without `lots`, the node with the fewest pods is chosen, and then the first name. In clusters with more than 100
+ * nodes, kube-scheduler scores only some nodes. This function scores all nodes.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { pod, nodes, board, lots } = scored;
@@ -71,7 +71,7 @@ function normalized(counts: readonly number[]): readonly number[] {
 
 function fewestSoftTaints({ pod, nodes }: Scored): readonly number[] {
   if (nodes.every(({ taints }) => taints.length === 0)) return nodes.map(() => MOST);
-  // Only tolerations for PreferNoSchedule or for every effect are used.
+  // Uses only tolerations for PreferNoSchedule or for every effect.
   const tolerations = (pod.tolerations ?? []).filter(
     ({ effect = "PreferNoSchedule" }) => effect === "PreferNoSchedule",
   );
@@ -104,8 +104,8 @@ function leastCrowded({ pod, nodes, board, labelsOf }: Scored): readonly number[
 }
 
 /**
- * Scores by the pod's own preferences, and by the preferences of the pods on the node. Required affinity of a pod on
- * the node has weight 1.
+ * Scores nodes by the pod's preferences, and by the preferences of the pods on the node. A required affinity of a pod
+ * on the node has the weight 1.
  */
 function mostAttractive({ pod, nodes, board, labelsOf }: Scored): readonly number[] {
   const own = pod.placementTerms?.preferred ?? [];
@@ -147,7 +147,7 @@ function attractionsBetween(
 
 const RESOURCES = ["cpu", "memory"] as const;
 
-/** Gives the highest score to the emptiest node, or with `MostAllocated` to the fullest node. */
+/** Gives the emptiest node the highest score. With `MostAllocated`, gives the fullest node the highest score. */
 function allocated({ pod, nodes, board, scoring }: Scored): readonly number[] {
   return nodes.map((node) => {
     const filled = board.filled.get(node.name);
@@ -170,13 +170,16 @@ function leftOn(name: Name, filled: Filled | undefined): number {
   return filled?.room.get(name) ?? 0;
 }
 
-/** Returns the requests that kube-scheduler assumes for pods without requests, including the pod to place. */
+/**
+ * Returns the requests on the node plus the requests of the pod. kube-scheduler assumes requests for pods without
+ * requests.
+ */
 function assumedOf(name: Name, { placementTerms }: PreflightPod, filled: Filled | undefined): number {
   return (filled?.assumed[name] ?? 0) + (placementTerms?.assumed[name] ?? 0);
 }
 
 /**
- * Scores how far the pod evens out the shares of CPU and memory. A pod without any request is not scored. Upstream:
+ * Prefers nodes that use similar percentages of their CPU and memory. Pods without requests are not scored. Upstream:
  * `balancedResourceScorer`.
  */
 function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): readonly number[] {
@@ -192,7 +195,10 @@ function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): 
   });
 }
 
-/** Returns how equal the shares of CPU and memory are. 100: equal, or the node lacks one of the resources. */
+/**
+ * Returns how equal the used fractions of CPU and memory are. Returns 100 if they are equal or if the node lacks one of
+ * the resources.
+ */
 function evennessOf(cpu: number, memory: number): number {
   if (!Number.isFinite(cpu + memory)) return MOST;
   return Math.trunc(MOST * (1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2));

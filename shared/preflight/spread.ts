@@ -1,6 +1,6 @@
 /**
- * Topology spread constraints: which constraints exclude nodes, and how many similar pods each node has. Upstream:
- * plugin PodTopologySpread (filtering.go, scoring.go), and its default constraints.
+ * Evaluates topology spread constraints. They exclude nodes, and prefer nodes with few similar pods. Upstream: plugin
+ * PodTopologySpread (filtering.go, scoring.go), and its default constraints.
  */
 import type { Toleration } from "../kube/facts.ts";
 import { isWanted, matches, ownValue, untolerated } from "../kube/objects.ts";
@@ -26,8 +26,8 @@ interface Around {
 }
 
 /**
- * Returns a test for nodes that would have too many similar pods. Returns undefined if no constraint of the pod
- * excludes nodes.
+ * Returns a function that checks whether a node would have too many similar pods. Returns undefined if the pod's
+ * constraints exclude no nodes.
  */
 export function unevenness(pod: SpreadPod, around: Around): ((node: FitNode) => boolean) | undefined {
   const strict = pod.placementTerms?.spread.filter(isStrict) ?? [];
@@ -72,7 +72,7 @@ function isCounted(
   return nodeTaintsPolicy !== "Honor" || untolerated(taintsOf(node), tolerations) === undefined;
 }
 
-/** Returns whether the constraint counts the other pod. Returns false for a terminating pod. */
+/** Returns true if the constraint includes the other pod. Terminating pods are never included. */
 function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, other: NeighbourPod): boolean {
   if (other.namespace !== pod.namespace || other.deleting || !matches(selector, other.labels)) return false;
   return matchLabelKeys.every((key) => {
@@ -83,7 +83,7 @@ function isLike({ selector, matchLabelKeys }: SpreadConstraint, pod: SpreadPod, 
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** kube-scheduler spreads the pods of a ReplicaSet by these constraints, if the pods have none of their own. */
+/** kube-scheduler uses these default constraints for pods of a ReplicaSet that have no constraints of their own. */
 const DEFAULTS = [
   { topologyKey: HOSTNAME, maxSkew: 3 },
   { topologyKey: "topology.kubernetes.io/zone", maxSkew: 5 },
@@ -96,8 +96,8 @@ export interface Crowd {
 }
 
 /**
- * Returns the groups of pods among which this pod is spread. `isDefault`: whether kube-scheduler's default constraints
- * define the groups.
+ * Returns the groups of pods among which this pod is spread. `isDefault` is true if the groups come from
+ * kube-scheduler's default constraints.
  */
 export function crowdsOf(pod: SpreadPod, board: Board) {
   const own = pod.placementTerms?.spread ?? [];
@@ -114,7 +114,10 @@ export function crowdsOf(pod: SpreadPod, board: Board) {
   return { crowds, isDefault: false };
 }
 
-/** Returns how crowded each node is. Undefined: the node lacks a label. */
+/**
+ * Returns a number for each node, which is higher if the node's topology domain has more similar pods. The number is
+ * undefined if the node lacks a label.
+ */
 export function crowdednessOf(
   nodes: readonly FitNode[],
   { crowds, isDefault }: ReturnType<typeof crowdsOf>,

@@ -1,4 +1,4 @@
-/** Predicts a drain: the effect on every pod of a node, one verdict for all of them, and an estimate of its time. */
+/** Predicts a drain: the effect on each pod of the node, one verdict for the node, and the duration. */
 import type { VmiFacts } from "../kube/facts.ts";
 import type { NodeVerdict, PodOutcome, PodVerdict, Preflight, PreflightFacts, PreflightPod } from "./facts.ts";
 import { durationOf } from "./duration.ts";
@@ -29,7 +29,7 @@ export function preflight(f: PreflightFacts): Preflight {
   return concluded({ node: f.node.name, ...(time && { time }), pods, unknown });
 }
 
-/** Adds the verdict, the summary and the counts for all pods. */
+/** Adds the verdict, the summary and the number of pods with each outcome. */
 export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts">): Preflight {
   const { node, pods, unknown } = found;
   const verdict = verdictOf(pods, unknown);
@@ -39,14 +39,14 @@ export function concluded(found: Omit<Preflight, "verdict" | "summary" | "counts
 }
 
 /**
- * Returns whether a person has to know before a drain: the pod stays, its guest is shut down, or its VM has no room
- * elsewhere.
+ * Returns true if a person should know about the pod before the drain. The pod stays, its guest is shut down, or its VM
+ * fits on no other node.
  */
 export function isInTheWay({ outcome, room }: Pick<PodVerdict, "outcome" | "room">): boolean {
   return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;
 }
 
-/** Returns whether the pod needs room. A VM that waits moves later. */
+/** Returns true if the pod must fit on another node. This includes VMs that wait, because they move later. */
 function needsRoom({ pod, verdict: { outcome } }: Judged): boolean {
   return (outcome === "Moves" || outcome === "Waits") && isLauncher(pod);
 }
@@ -97,7 +97,7 @@ function noRoomText(all: readonly PodVerdict[]): string {
   return MESSAGES.noRoom(vms, homeless.length - vms);
 }
 
-/** Lists unchecked requirements of moving VMs and of replacements. */
+/** Lists requirements of moving VMs and of replacements that Lifeboat does not check. */
 function notJudged(
   moving: readonly PreflightPod[],
   replaced: readonly PreflightPod[],
@@ -118,20 +118,20 @@ function notJudged(
   return [...unchecked, ...notRendered, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
 }
 
-/** Lists VMs whose next pod may not fit, depending on how KubeVirt renders the pod. */
+/** Lists VMs whose next pod may not fit on another node. KubeVirt can render this pod in two ways. */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   return pods.flatMap(({ namespace, name, vmi = name, room }) =>
     (room?.unsure ?? []).map((field) => MESSAGES.nextPodUnsure({ namespace, name: vmi }, field)),
   );
 }
 
-/** Lists pods that a controller's budget keeps on the node. */
+/** Lists pods whose PodDisruptionBudget belongs to a controller and keeps them on the node. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));
 }
 
-/** Lists uncertain obstacles that may keep pods on the node for ever. */
+/** Lists reasons why pods may stay on the node forever, if it is uncertain whether the reasons apply. */
 function mayStay(
   judged: readonly Judged[],
   held: ReadonlyMap<string, HeldByBudget>,

@@ -1,24 +1,26 @@
-/** The views in which a preflight reads pods, volumes and quotas. */
+/** Selects and parses the pods, volumes and quotas that a preflight reads. */
 import type { View } from "../facts/facts.ts";
 import type { NeighbourPod, PreflightPod, QuotaFacts, Volume } from "./facts.ts";
 import { PersistentVolume, ResourceQuota } from "./kinds.ts";
 import { neighbourPodSchema, preflightPodSchema } from "./preflight-pod.ts";
 
-/** Pods of a node to drain. */
 export const PREFLIGHT_PODS: View<PreflightPod> = {
   resource: "pods",
   name: "PreflightPod",
   schema: preflightPodSchema,
 };
 
-/** Pods of other nodes: the room that they take. */
+/** Pods of other nodes. They use resources of these nodes. */
 export const NEIGHBOUR_PODS: View<NeighbourPod> = {
   resource: "pods",
   name: "NeighbourPod",
   schema: neighbourPodSchema,
 };
 
-/** Volumes that only some nodes reach. Undefined: every node reaches the volume, or no claim is bound to it. */
+/**
+ * A volume that only some nodes can access. Undefined if every node can access the volume, or if it is not bound to a
+ * claim.
+ */
 export const VOLUMES: View<Volume | undefined> = {
   resource: "persistentvolumes",
   name: "Volume",

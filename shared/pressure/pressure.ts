@@ -1,4 +1,6 @@
-/** Node pressure: selects VMs to move off a node under pressure, before the kubelet ends them or at the same time. */
+/**
+ * Node pressure. Selects VMs that move away from a node under pressure, so that the kubelet does not have to kill them.
+ */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -17,8 +19,8 @@ import { cooldownLeft } from "../evacuation/cooldown.ts";
 import { PRESSURE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns whether the guest runs. A crashed guest has the phase Failed. A guest that a user has paused counts as
- * running.
+ * Returns true if the guest is running. A crashed guest has the phase Failed. A guest that a user has paused is treated
+ * as running.
  */
 function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
   return phase === "Running" && !deleting && nodeName !== undefined && pausedByIoError !== true;
@@ -42,11 +44,11 @@ export interface CandidateNode {
   readonly room: Room;
 }
 
-/** A report that a kubelet ends the pod of a guest. */
+/** A report that a kubelet is ending the pod of a guest. */
 export interface KubeletSignal {
   readonly vmi: VmiFacts;
   readonly pod: Pick<PodFacts, "name" | "uid">;
-  /** The kubelet's reason, from its Event or the pod's condition. */
+  /** The kubelet's reason, from an Event or from a condition of the pod. */
   readonly reason: string;
   readonly node: NodeFacts | undefined;
 }
@@ -79,8 +81,8 @@ export function planPressure(w: PressureWorld): Plan {
 }
 
 /**
- * Returns the signals about guests that should move instead of ending, by the VMI's UID. Keeps one signal for each
- * guest.
+ * Returns the signals of guests that should migrate instead of being shut down. The result has one signal for each VMI,
+ * keyed by UID.
  */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
   const saved = signals.filter((signal) => {
@@ -94,14 +96,14 @@ function endingOf({ signals, settings, evacuations }: PressureWorld) {
 const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
 
 /**
- * Returns whether the kubelet ends the pod to make room. A kubelet also reports `Killing` after a failed liveness probe
- * or at a node shutdown. So `Killing` counts only on a node under pressure.
+ * Returns true if the kubelet ends the pod because the node is under pressure. A kubelet also reports `Killing` after a
+ * failed liveness probe or during a node shutdown. Therefore, `Killing` is ignored on nodes without pressure.
  */
 function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);
 }
 
-/** Returns whether the guest runs in this pod. A migration's target pod may end without stopping the guest. */
+/** Returns true if the guest runs in this pod. The guest does not stop if only the target pod of its migration ends. */
 function isGuestOf(vmi: VmiFacts, podUID: string): boolean {
   return Object.keys(vmi.activePods).length === 0 || vmi.activePods[podUID] === vmi.nodeName;
 }
@@ -111,15 +113,15 @@ interface Selecting extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
-/** Phases in which KubeVirt does nothing for a VM, so that another VM may leave the node. */
+/** In these phases KubeVirt does nothing for a VM, so another VM may leave the node. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns whether the VM counts toward its node's limit of parallel outbound migrations. A VM whose migration never
- * starts does not count, so that other VMs can leave.
+ * Returns true if the VM uses up one of the node's parallel outbound migrations. Returns false if its migration never
+ * starts, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
-  // KubeVirt counts the migrations of users and of external controllers, too.
+  // KubeVirt's limit includes migrations of users and of external controllers.
   if (ending.has(vmi.uid) || vmi.isMigrating) return true;
   const phase = activeEvacuation(vmi, ofVmi(evacuations, vmi), pod.uid)?.status.phase;
   const isToMigrate = canMigrate(vmi, settings) && (isMarked(vmi) || carriesDrainTaint(node, settings));
@@ -127,8 +129,9 @@ function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending,
 }
 
 /**
- * Selects VMs until the limit of the node is reached, the cheapest first, each only if another node has room. A VM that
- * has just moved comes last, and leaves only alone.
+ * Selects VMs until the node's migration limit is reached. The VM with the lowest cost comes first, and a VM is
+ * selected only if another node has room for it. A VM that has recently moved comes last, and only if no other VM is
+ * selected.
  */
 function selectVictims(
   { node, labels, vmsOnNode }: PressureWorld["pressured"][number],
@@ -155,9 +158,9 @@ function selectVictims(
 }
 
 /**
- * Selects VMs with the strategy External. Lifeboat only marks such VMs: their controllers decide where and when a VM
- * moves. A VM that does not move within `stuckSeconds` gives up its place, so that an idle controller blocks no other
- * VM.
+ * Selects VMs with the strategy External. Lifeboat only sets their evacuationNodeName, and an external controller
+ * decides where and when they move. If a VM has not moved within `stuckSeconds`, Lifeboat selects further VMs, so that
+ * an idle controller blocks no other VM.
  */
 function externalVictims(
   inTurn: readonly VmOnNode[],
@@ -181,7 +184,10 @@ function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, no
   return !isLeaving(vmi, evacuations, pod.uid) && !ending.has(vmi.uid) && backingOff === undefined;
 }
 
-/** Compares VMs: the lowest priority first, then the VM whose guest memory exceeds its pod's request most. */
+/**
+ * Compares two VMs. The VM with the lower priority comes first, and then the VM whose guest memory exceeds the request
+ * of its pod most.
+ */
 function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);
 }
@@ -191,8 +197,8 @@ function overRequest({ vmi, pod }: VmOnNode): number {
 }
 
 /**
- * Returns whether the scheduler may place a migration's target pod on the node. Excludes every node under pressure,
- * because most pods tolerate the taint for memory pressure.
+ * Returns true if the scheduler may place the target pod on the node. Excludes all nodes under pressure, because most
+ * pods tolerate the taint for memory pressure.
  */
 export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]>): boolean {
   const { name, pressures } = spot.node;

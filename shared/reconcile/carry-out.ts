@@ -7,27 +7,27 @@ import type { Settings } from "../settings/settings.ts";
 import { eachOf } from "../act/each-of.ts";
 import { perform } from "../act/perform.ts";
 
-/** An object to reconcile, which an event names or Lifeboat chooses. Lifeboat reads the object before it decides. */
+/** An object to reconcile. Lifeboat always reads the object before it decides. */
 export type ReconcileRequest =
   | { readonly kind: "VirtualMachineInstance"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Pod"; readonly namespace: string; readonly name: string }
   | { readonly kind: "Node"; readonly name: string }
   | { readonly kind: "NodeEvacuation"; readonly name: string }
   | { readonly kind: "RollingMaintenance"; readonly name: string }
-  /** A pod that a kubelet has started to end. The pod's status does not show this yet. */
+  /** A pod that a kubelet has begun to end. The pod's status does not show this yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 
 export interface Deps {
   readonly cluster: Client;
   readonly connect: (seconds: number) => Client;
   /**
-   * Reads facts from watches, which may be outdated. Absent: the process has no watches, or the reconcile must not use
+   * Reads from watches, which may be outdated. Absent if the process has no watches, or if this reconcile must not use
    * them.
    */
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
-  /** The time after which no work starts. Absent: unlimited. */
+  /** No work starts after this time. Absent if there is no limit. */
   readonly until?: Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
@@ -35,16 +35,19 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** The part of `failures` that would happen again: refused requests, and objects that cannot be parsed. */
+  /** The number of failures that a retry would not fix: refused requests, and objects that cannot be parsed. */
   readonly refused: number;
   readonly left: number;
-  /** Whether another reconcile should follow at once: an action needs a next step, or another process was faster. */
+  /**
+   * True if another reconcile should follow immediately, because an action needs another step or another process
+   * changed the object first.
+   */
   readonly again: boolean;
-  /** Names of nodes under pressure that VMs are leaving. The next VM of such a node may now leave. */
+  /** Names of nodes under pressure that VMs are leaving. Another VM may now be allowed to leave such a node. */
   readonly pressured: readonly string[];
-  /** Names of NodeEvacuations whose VMs are leaving. The next VM of such a NodeEvacuation may now leave. */
+  /** Names of NodeEvacuations whose VMs are leaving. Another VM may now be allowed to leave. */
   readonly nodeEvacuations: readonly string[];
-  /** Whether a VM moves or a node is being drained. Another reconcile should then follow within seconds. */
+  /** True if a VM is moving or a node is being drained. Another reconcile should follow within seconds. */
   readonly isUnderWay: boolean;
 }
 
@@ -79,7 +82,7 @@ interface Attempt<T> {
   readonly result: Result;
 }
 
-/** Runs `work`. A failed read counts as a failure, and does not stop the other reconciles. */
+/** Runs `work`. If a read fails, counts a failure and lets the other reconciles continue. */
 export async function attempt<T>(doing: string, { onFailure }: Deps, work: () => Promise<T>): Promise<Attempt<T>> {
   try {
     return { found: await work(), result: NOTHING };

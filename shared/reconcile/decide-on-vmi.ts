@@ -1,4 +1,4 @@
-/** Decides on one VMI: on its Evacuations, its budget and its pods. */
+/** Decides what to do for one VMI, with its Evacuations, PodDisruptionBudget and pods. */
 import { deschedulerSupport } from "../annotations/feature.ts";
 import { areBudgetsWanted, isBudgetDue, ownBudget, planBudgets } from "../budget/budget.ts";
 import { planEvacuations } from "../evacuation/plan.ts";
@@ -23,13 +23,12 @@ export interface VmiDecision {
 interface Subject extends Deciding {
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
-  /** Pods of the VMI that an event has named. */
   readonly named: readonly PodFacts[];
 }
 
 /**
- * Decides on a VMI. Lifeboat reads the Evacuations before the VMI. An Evacuation with the condition Marked and a VMI
- * without a mark then show that the mark was removed.
+ * Decides what to do for a VMI. Lifeboat reads the Evacuations before the VMI. If an Evacuation has the condition
+ * Marked, but the VMI has no evacuationNodeName, somebody has removed it.
  */
 export function decideOnVmi(
   key: NamespacedName,
@@ -58,7 +57,7 @@ function vmisOf({ vmi }: Subject): readonly VmiFacts[] {
   return vmi === undefined ? [] : [vmi];
 }
 
-/** Plans the VMI's disruption. The deadlines of Evacuations that ended as Duplicates count, too. */
+/** Plans how to handle the VMI's disruption. Deadlines of Evacuations that ended as Duplicates are also respected. */
 function disruptionOf(subject: Subject): Plan {
   const { vmi, evacuations, named, settings, now, facts } = subject;
   const continuing = evacuations.filter((e) => isActive(e) || e.status.phase === "Duplicate");

@@ -1,4 +1,4 @@
-/** The steps of a reconcile, as log lines name them after a failure. */
+/** Names for the steps of a reconcile. Log lines about failures contain these names. */
 import type { NamespacedName } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
 

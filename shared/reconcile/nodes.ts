@@ -1,4 +1,4 @@
-/** Decides on nodes that events name: pressure and taints. */
+/** Decides what to do about the pressure and taints of nodes for which events have arrived. */
 import { planByTaint } from "../evacuation/plan.ts";
 import { factsOfNodes } from "../facts/lists.ts";
 import { guard } from "../guard/feature.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with room. Reads one node after
- * another, because the pods of ten nodes may not fit into a Worker's memory.
+ * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with free resources. Reads the
+ * nodes one after another, because the pods of ten nodes may not fit into the memory of a Worker.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -20,7 +20,7 @@ import type { Observer } from "../settings/load-settings.ts";
 
 export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
-  /** Pods of the requested VMIs. A pod's status may show that the kubelet ends the pod. */
+  /** Pods of the requested VMIs. Their status may show that the kubelet is ending them. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
@@ -32,7 +32,10 @@ interface Seen extends SignalsAsked {
 
 export type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
-/** The maximum number of nodes to check for room. If these nodes have no room, hardly any other node has room. */
+/**
+ * The maximum number of nodes that are checked as targets. If the VM fits on none of them, it probably fits on no other
+ * node.
+ */
 const MOST_CANDIDATES = 10;
 
 export async function readPressure(seen: Seen, { cluster, settings }: Observer): Promise<Pressure> {
@@ -62,7 +65,9 @@ function largestFirst(a: FitNode, b: FitNode): number {
   return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
 }
 
-/** Reads the requested nodes, the nodes whose kubelets end pods, and the nodes that VMs leave because of pressure. */
+/**
+ * Reads the requested nodes, nodes whose kubelets are ending pods, and nodes that VMs are leaving because of pressure.
+ */
 async function nodesConcerned(seen: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
   const { nodes, evacuations } = seen;
   const known = new Set(nodes.map((node) => node.name));
@@ -106,8 +111,8 @@ function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[
 const PODS_MS = 5000;
 
 /**
- * Reads a node that may take VMs. Returns no node if reading the pods takes too long, for example because a tenant's
- * pods are large.
+ * Reads a node to which VMs may move. Returns an empty list if reading the pods takes too long, for example because a
+ * tenant's pods are large.
  */
 async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {
   try {
@@ -120,7 +125,7 @@ async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonl
   }
 }
 
-/** Lists pods that their kubelets end, including ended ones, with the reported reason. */
+/** Lists pods that their kubelets are ending or have ended, with the reported reason. */
 function endingPods({ requests, pods }: SignalsAsked) {
   return requests.flatMap((request) => {
     const pod = request.kind === "EndingPod" ? pods.find((one) => keyOf(one) === keyOf(request)) : undefined;
@@ -129,8 +134,8 @@ function endingPods({ requests, pods }: SignalsAsked) {
 }
 
 /**
- * Returns the kubelets' signals. Only an event shows a signal in time: a pod's status does not show the kubelet's
- * decision before the containers have ended.
+ * Returns the kubelets' signals. Events arrive early enough. The status of a pod shows the kubelet's decision only
+ * after the containers have ended.
  */
 function signalsOf(seen: Seen, nodes: ReadonlyMap<string, NodeFacts>): Pressure["signals"] {
   const vmiOf = new Map(seen.vmis.map((vmi) => [keyOf(vmi), vmi]));

@@ -1,4 +1,4 @@
-/** Reconciles node maintenance: RollingMaintenances, NodeEvacuations, and the VMs that leave for a NodeEvacuation. */
+/** Reconciles node maintenance: RollingMaintenances, NodeEvacuations, and the VMs that have to leave. */
 import { eachOf } from "../act/each-of.ts";
 import { decide } from "../facts/decide.ts";
 import { type Facts, together } from "../facts/facts.ts";
@@ -11,13 +11,13 @@ import { planSteering } from "../maintenance/rolling/steering.ts";
 import { attempt, carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
 
 export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
-  /** Reconciles RollingMaintenances even if none of their NodeEvacuations has changed. */
+  /** True to reconcile RollingMaintenances even if none of their NodeEvacuations has changed. */
   readonly isRolling: boolean;
 }
 
 type ReconcileVm = (key: NamespacedName) => Promise<Result>;
 
-/** The maximum number of rounds. A finished node may allow another node to start in the next round. */
+/** The maximum number of rounds. When a node is finished, another node may start in the next round. */
 const MOST_TURNS = 4;
 
 export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {
@@ -41,7 +41,6 @@ export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm
   return sum(results);
 }
 
-/** Starts the next nodes of RollingMaintenances. */
 async function roll(deps: Deps) {
   const work = () => reconcileRollingMaintenances(deps);
   const { found, result } = await attempt("listing RollingMaintenances", deps, work);
@@ -55,7 +54,7 @@ async function roll(deps: Deps) {
   };
 }
 
-/** Sets and removes taints that steer the scheduler to finished nodes. The next full scan repeats failed changes. */
+/** Adds and removes the steering taints. If a change fails, the next full scan tries it again. */
 async function steer(deps: Deps): Promise<Result> {
   const rule = (facts: Facts) => {
     const [nodes, rolling] = together(
@@ -71,7 +70,9 @@ async function steer(deps: Deps): Promise<Result> {
   return sum([found, result]);
 }
 
-/** Reconciles each node to drain. Reconciles at once each VM whose evacuation starts or is cancelled. */
+/**
+ * Reconciles each node that is being drained. Immediately reconciles each VM whose evacuation starts or is cancelled.
+ */
 async function emptyEach(deps: Deps, which: Which, reconcileVm: ReconcileVm) {
   const work = () => reconcileNodeEvacuations({ ...deps, ...which });
   const { found = [], result } = await attempt("listing NodeEvacuations", deps, work);

@@ -1,6 +1,6 @@
 /**
  * Reconciles one VMI, the objects of an event, everything in progress, or the whole cluster. Several reconciles may run
- * at once, and a reconcile may be interrupted at any point.
+ * at the same time, and a reconcile may be interrupted at any point.
  */
 import { isDue } from "../evacuation/attempts.ts";
 import { eachOf, rotated } from "../act/each-of.ts";
@@ -23,13 +23,13 @@ import { keyOf } from "../kube/objects.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The time limit for one VM in a reconcile of many VMs, in seconds. VMs whose requests get no answer must not use up
- * the time of a tick.
+ * The time limit in seconds for each VM when many VMs are reconciled. Requests without an answer must not use up the
+ * time of a tick.
  */
 const VM_SECONDS = 5;
-/** The maximum number of rounds. Each round acts on the previous round's writes, such as a new Evacuation. */
+/** The maximum number of rounds. Each round acts on what the previous round wrote, for example on a new Evacuation. */
 const MOST_RECONCILES = 4;
-/** Reconciles one VMI. Never throws a ClusterError, so that a failure of one VMI does not stop the other VMIs. */
+/** Reconciles one VMI. Never throws a ClusterError, so that the other VMIs are reconciled even if this one fails. */
 export async function reconcileVmi(key: NamespacedName, deps: Deps, known: Known = {}): Promise<Result> {
   const results: Result[] = [];
   const { result } = await attempt(MESSAGES.reconcilingVmi(key), deps, async () => {
@@ -52,7 +52,7 @@ function pressuredBy(evacuations: readonly EvacuationFacts[]): readonly string[]
   return active.flatMap(({ status }) => status.sourceNode ?? []);
 }
 
-/** Returns the NodeEvacuations that may now start to move another VM, because a VM has left or cannot leave. */
+/** Returns the NodeEvacuations that may now move another VM, because a VM has left or cannot leave. */
 function nodeEvacuationsOf(evacuations: readonly EvacuationFacts[], { done }: Result): readonly string[] {
   if (done["WriteStatus"] === undefined) return [];
   return evacuations.flatMap(({ spec }) => spec.nodeEvacuation?.name ?? []);
@@ -80,14 +80,14 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([ofVmis, ofNodes, ...others]);
 }
 
-/** Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. */
+/** Selects NodeEvacuations that have not ended or whose cleanup is not complete. */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
   const uids = new Set(evacuations.filter(isActive).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }
 
-/** Reconciles VMs that are leaving and nodes that are being drained, between two ticks. */
+/** Reconciles VMs that are leaving and nodes that are being drained. Runs between two ticks. */
 export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");
@@ -111,7 +111,7 @@ function underWay(evacuations: readonly EvacuationFacts[]): Result {
   return { ...NOTHING, isUnderWay: evacuations.some(isUnderWay) };
 }
 
-/** Returns the Evacuations that are due. `here`: the VMIs of the Evacuations' node. */
+/** Returns the Evacuations that are due. `here` contains the VMIs of their node. */
 function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[], { settings, clock }: Deps) {
   const now = clock();
   return evacuations.filter((e) => {
@@ -120,7 +120,6 @@ function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[
   });
 }
 
-/** Reconciles nodes to drain. Reconciles at once each VM whose evacuation starts or is cancelled. */
 async function empty(deps: Deps, which: Which): Promise<Result> {
   return await reconcileMaintenance(deps, which, (key) => reconcileOneOfMany(key, liveOf(deps), {}));
 }
@@ -173,7 +172,7 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   return sum([...all, await reconcileShield(deps)]);
 }
 
-/** Reconciles open NodeEvacuations after events about them, their nodes or their RollingMaintenances. */
+/** Reconciles unfinished NodeEvacuations after events about them, their nodes or their RollingMaintenances. */
 async function emptyConcerned(
   requests: readonly ReconcileRequest[],
   { nodeEvacuations }: Result,
@@ -189,7 +188,7 @@ async function emptyConcerned(
   return await empty(deps, { isConcerned, isThorough: false, isRolling: rolling.size > 0 });
 }
 
-/** Reconciles pressure and taints of nodes. Reconciles at once each VM whose evacuation starts. */
+/** Reconciles the pressure and taints of nodes. Immediately reconciles each VM whose evacuation starts. */
 async function reconcileNodes(around: SignalsAsked, deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const decided = await decideOnNodes(around, observerOf(deps));
@@ -198,7 +197,7 @@ async function reconcileNodes(around: SignalsAsked, deps: Deps): Promise<Result>
   return sum([started, await requeue(decided, started, deps), await reconcileVmisOf(forTaints, liveOf(deps))]);
 }
 
-/** Reads live, because watches may not show a new object yet. */
+/** Reads from the API server, because watches may not show a new object yet. */
 const liveOf = (deps: Deps): Deps => ({ ...deps, watched: undefined });
 
 async function requeue(
@@ -216,7 +215,7 @@ async function requeue(
   );
 }
 
-/** Reconciles the whole cluster, also changes that no event has reported. */
+/** Reconciles the whole cluster, including changes for which no event has arrived. */
 export async function reconcileAll(deps: Deps): Promise<Result> {
   const { plans, evacuations, nodes, isRolling } = await scan(observerOf(deps));
   const scanned = await Promise.all(plans.map((plan) => carryOut([plan], deps)));

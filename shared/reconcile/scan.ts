@@ -1,4 +1,4 @@
-/** The full scan, which reads each list once and decides on everything in the lists. */
+/** The full scan. It reads each list once and decides about all objects in the lists. */
 import { deschedulerSupport } from "../annotations/feature.ts";
 import { planBudgets } from "../budget/budget.ts";
 import { planNewEvacuations, planHistory } from "../evacuation/plan.ts";
@@ -30,8 +30,8 @@ export interface Scanned {
 
 export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
-  // Lifeboat reads the Evacuations before the VMIs. An Evacuation with the condition Marked and a VMI without a mark
-  // then show that the mark was removed.
+  // The Evacuations are read before the VMIs. If an Evacuation has the condition Marked, but the VMI has no
+  // evacuationNodeName, somebody has removed it.
   const evacuations = await cluster.list("evacuations");
   let complete = true;
   const onOdd = () => {
@@ -42,7 +42,7 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
   const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
-    // Reads budgets even if none are wanted, because Lifeboat then removes old budgets.
+    // Reads PodDisruptionBudgets even if none are wanted, because Lifeboat then deletes its old ones.
     readBudgets(vmis, observer),
     isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),
@@ -73,8 +73,8 @@ interface Maintenance {
 }
 
 /**
- * Reads node maintenance. Returns undefined after a failed read, for example if the cluster has manifests of an older
- * version.
+ * Reads the objects of node maintenance. Returns undefined if a read fails, for example because the cluster has the
+ * CRDs of an older version.
  */
 async function readMaintenance({ cluster, onFailure }: Observer): Promise<Maintenance | undefined> {
   try {
@@ -90,12 +90,18 @@ async function readMaintenance({ cluster, onFailure }: Observer): Promise<Mainte
   }
 }
 
-/** The maximum number of lists that are read at a time. Large budgets of a tenant may fill the memory. */
+/**
+ * The maximum number of lists that are read at the same time. A tenant's large PodDisruptionBudgets could fill the
+ * memory.
+ */
 const LISTS_AT_A_TIME = 3;
-/** The time limit for one list, so that an unanswered list leaves time for other namespaces. */
+/** The time limit for each list, so that one slow list does not use up the time for other namespaces. */
 const BUDGETS_MS = 10_000;
 
-/** Reads budgets by namespace, so that a tenant's budgets affect only that namespace. */
+/**
+ * Reads PodDisruptionBudgets namespace by namespace, so that the objects of one tenant affect only this tenant's
+ * namespace.
+ */
 async function readBudgets(vmis: readonly NamespacedName[], { cluster, onFailure }: Observer) {
   const namespaces = new Set(vmis.map(({ namespace }) => namespace)).values();
   const unread = new Set<string>();

@@ -1,4 +1,4 @@
-/** Decides on the VMs that the shield covers. */
+/** Decides about VMs that have the shield label. */
 import type { Plans } from "../kube/action.ts";
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";
@@ -11,7 +11,7 @@ import { eachOf } from "../act/each-of.ts";
 import { readMigrationsOf } from "../kube/requests.ts";
 import type { Observer } from "../settings/load-settings.ts";
 
-/** Decides on a few VMs at a time. A failed read of one VM does not stop the other VMs. */
+/** Decides about a few VMs at a time. If the read of one VM fails, the other VMs are not affected. */
 export async function decideOnShield(evacuations: readonly EvacuationFacts[], observer: Observer): Promise<Plans> {
   const { cluster, settings, now } = observer;
   const vmis = await cluster.list("virtualmachineinstances", { labels: { [SHIELD_LABEL]: true } });
@@ -26,8 +26,8 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
 }
 
 /**
- * Reads when virt-handler was refused a shutdown of the guest. After a failed read, returns `Unknown`, so that the
- * shield ends in time.
+ * Reads the time at which virt-handler was refused to shut the guest down. Returns `Unknown` if the read fails, so that
+ * the shield still ends in time.
  */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
@@ -40,12 +40,15 @@ async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   }
 }
 
-/** The maximum number of Events to read. virt-handler repeats one Event, and few other Events have the same reason. */
+/**
+ * The maximum number of Events to read. virt-handler updates the same Event each time, and few other Events have the
+ * same reason.
+ */
 const SAMPLE = 50;
 
 /**
- * Reads from Events when virt-handler was first and last refused to shut the guest down. `Unknown`: Lifeboat may not
- * read the Events, or they have no time.
+ * Reads the first and the last time at which virt-handler was refused to shut the guest down. Returns `Unknown` if
+ * Lifeboat may not read the Events or if they contain no time.
  */
 export async function readRefusal(
   { namespace, uid }: VmiFacts,

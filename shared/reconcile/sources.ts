@@ -1,4 +1,4 @@
-/** Sources of the facts about one VMI, and the actions that are safe on each. */
+/** Sources of the facts about one VMI, and the actions that are safe for each source. */
 import { decide, decideSafely, type Source } from "../facts/decide.ts";
 import type { Facts, Question } from "../facts/facts.ts";
 import { givenReads, liveReads } from "../facts/reads.ts";
@@ -11,31 +11,35 @@ import { secondsSince } from "../settings/time.ts";
 import type { Deps } from "./carry-out.ts";
 import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
 
-/** Facts that the caller has read. */
 export interface Known {
-  /** The VMI's Evacuations, which the caller read before the VMI. */
+  /** The VMI's Evacuations. The caller read them before the VMI. */
   readonly evacuations?: readonly EvacuationFacts[];
-  /** Pods of the VMI that an event has named. */
+  /** Pods of the VMI for which an event has arrived. */
   readonly pods?: readonly PodFacts[];
   readonly reviewed?: Reviewed;
 }
 
-/** Facts that a review has read, all at the same time. */
+/** Facts that an admission review has read at the same time. */
 export interface Reviewed {
   readonly vmi: VmiFacts;
   readonly evacuations: readonly EvacuationFacts[];
-  /** The VMI's migrations. Empty if the Evacuation has just started, because KubeVirt has not seen the mark yet. */
+  /**
+   * The VMI's migrations. Empty if the Evacuation has just started, because KubeVirt has not created a migration yet.
+   */
   readonly migrations?: readonly MigrationFacts[] | undefined;
 }
 
-/** Decides on the facts of the caller or the watches if the decision is safe on them, otherwise on live facts. */
+/**
+ * Decides with the facts of the caller or of the watches if that is safe. Otherwise reads the facts from the API
+ * server.
+ */
 export async function decideFirst(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   const beforehand = { known: known.evacuations === undefined ? [] : [evacuationsAnswer(key, known.evacuations)] };
   const sources = sourcesOf(key, known, deps);
   return (await decideSafely(ruleFor(key, known, deps), sources, liveReads(deps.cluster), beforehand)).answer;
 }
 
-/** Decides on live facts, because the facts of the caller and the watches are outdated by now. */
+/** Decides with facts from the API server, because the facts of the caller and of the watches may be outdated. */
 export async function decideAgain(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   return (await decide(ruleFor(key, known, deps), liveReads(deps.cluster))).answer;
 }
@@ -45,7 +49,7 @@ function ruleFor(key: NamespacedName, { pods = [] }: Known, { settings, clock, w
   return (facts: Facts) => decideOnVmi(key, pods, { facts, ...moment });
 }
 
-/** Returns sources that may be outdated, in the order in which they are tried. */
+/** Returns the sources that may be outdated, in the order in which they are tried. */
 function sourcesOf(
   key: NamespacedName,
   { evacuations, pods = [], reviewed }: Known,
@@ -72,10 +76,10 @@ function isVmi({ kind, key }: Question): boolean {
   return kind === "virtualmachineinstances" && key !== undefined;
 }
 
-/** The longest time that a watch may be behind the API server. */
+/** The maximum delay of a watch compared to the API server. */
 const BEHIND_SECONDS = 60;
 
-/** Returns whether the mark in a watch may belong to an earlier Evacuation. */
+/** Returns true if the evacuationNodeName that a watch shows may belong to an earlier Evacuation. */
 function isMarkBehind({ evacuations }: VmiDecision, now: Date): boolean {
   const hasJustEnded = evacuations.some(({ status }) => secondsSince(status.completionTime, now) < BEHIND_SECONDS);
   return hasJustEnded && evacuations.some(isActive);

@@ -1,4 +1,4 @@
-/** Nodes with a NoExecute taint: their VMs, and whether the API server refuses to delete their pods. */
+/** Finds VMs on nodes with a NoExecute taint, and checks whether the API server refuses to delete their pods. */
 import { decideSafely } from "../facts/decide.ts";
 import { each, type Facts, together } from "../facts/facts.ts";
 import { factsOfNodes } from "../facts/lists.ts";
@@ -19,17 +19,19 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the policy that refuses deletions for NoExecute taints is installed. Reads the policy
- * only if the feature gate is off.
+ * Adds to the settings whether the policy against deletions for NoExecute taints is installed. Reads the policy only if
+ * the feature gate is off.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
-  // A policy that may not be read is treated as missing.
+  // If Lifeboat may not read the policy, the policy is treated as missing.
   const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
   return { ...settings, isHoldingTaints: binding !== undefined };
 }
 
-/** Returns whether Lifeboat reacts to pods that a taint ends. `settings`: the result of withHold. */
+/**
+ * Returns true if Lifeboat reacts to pods that are deleted because of a taint. `settings` must come from `withHold`.
+ */
 export function areTaintsConcern(settings: Settings): boolean {
   return settings.isHoldingTaints || isGateOn("NoExecuteTaint", settings);
 }
@@ -43,8 +45,8 @@ export function readLaunchersOn({ name }: NodeFacts, cluster: Client): Promise<r
 }
 
 /**
- * Reads launcher pods of nodes with a NoExecute taint, and the Evacuations of their VMs. No event may have reported
- * these pods.
+ * Reads the launcher pods of nodes with a NoExecute taint, and the Evacuations of their VMs. There may have been no
+ * event about these pods.
  */
 export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
   const tainted = nodes.filter(hasNoExecuteTaint);
@@ -97,8 +99,8 @@ function isNothingToDo({ plans }: PlansOfNodes): boolean {
 type Requeue = (before: PlansOfNodes, started: Result, deps: Deps) => Promise<Result>;
 
 /**
- * Reconciles tainted nodes, also nodes that got their taint before a gate was enabled. If nodes and pods are watched,
- * reads nothing unless the watches show work.
+ * Reconciles tainted nodes, including nodes that were tainted before a feature gate was enabled. If nodes and pods are
+ * watched, reads from the API server only if the watches show work.
  */
 export async function reconcileTaints(deps: Deps, requeue: Requeue): Promise<Result> {
   const { cluster, clock, watched } = deps;

@@ -1,4 +1,4 @@
-/** How long the API server can trust the certificate that Lifeboat serves in the cluster. */
+/** Determines how long the API server trusts the certificate of Lifeboat's in-cluster server. */
 import { wholeSeconds } from "./time.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
@@ -7,11 +7,11 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-/** The certificate, compared with the caBundle of one webhook object. */
+/** The certificate, compared with the caBundle of one webhook configuration. */
 export interface CertificateFacts {
-  /** The caBundle contains the certificate itself, or a CA that issued it. */
+  /** True if the caBundle contains the certificate itself or a CA that issued it. */
   readonly trusted: boolean;
-  /** The validity of the certificate, and of the CA in the caBundle. */
+  /** The validity periods of the certificate and of the CA in the caBundle. */
   readonly chain: readonly Validity[];
 }
 
@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 const NOTICE_MS = 90 * DAY_MS;
 const LAST_SHARE = 1 / 4;
 
-/** Returns the time from which a person has to act. */
+/** Returns the time from which a person should renew the certificate. */
 export function renewalTime(chain: readonly Validity[]): Date {
   const times = chain.map(({ notBefore, notAfter }) => {
     const life = notAfter.getTime() - notBefore.getTime();

@@ -1,4 +1,4 @@
-/** The fleet: which clusters exist, how Lifeboat reaches each, and who may call Lifeboat for it. */
+/** The configuration of all clusters: how Lifeboat reaches each cluster, and who may call Lifeboat for it. */
 import * as z from "zod/mini";
 import { type ConfigProblem, type Parsed, parseConfig } from "./problem.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
@@ -6,8 +6,8 @@ import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Returns whether paths can be appended to the address. `URL` accepts a question mark at the end, but a path after it
- * would be a query.
+ * Returns true if paths can be appended to the address. `URL` accepts a question mark at the end, but a path after it
+ * would be part of the query.
  */
 export function isBaseUrl(text: string): boolean {
   if (/[\s?#]/.test(text) || !URL.canParse(text)) return false;
@@ -35,10 +35,12 @@ export const RelaySecret = z.lazy(() =>
     ),
 );
 
-/** A token has no spaces or line breaks. An editor may add a line break, which a header cannot contain. */
+/**
+ * A token contains no spaces or line breaks. Editors may add a line break at the end, which is not allowed in a header.
+ */
 const Token = z.lazy(() => z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]+$/, MESSAGES.tokenWithoutSpaces)));
 
-/** A token for Lifeboat's own endpoints. People invent these tokens, and short ones can be guessed. */
+/** A token for Lifeboat's own endpoints. People choose these tokens, and short tokens can be guessed. */
 export const EndpointToken = z.lazy(() =>
   z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]{16,}$/, MESSAGES.longToken)),
 );
@@ -48,8 +50,8 @@ const EndpointTokens = z.lazy(() =>
 );
 
 /**
- * Headers that every request sets itself. A second `authorization` would be joined to `Authorization`, and both would
- * be invalid.
+ * Lifeboat sets these headers in every request. A second `authorization` header would be joined with the first one, and
+ * the result would be invalid.
  */
 const OWN_HEADERS = /^(authorization|accept|content-type|user-agent|impersonate-.*)$/i;
 const HeaderName = z.lazy(() =>
@@ -90,7 +92,7 @@ export function parseRegistryEntry(text: string, name: string): Parsed<ClusterEn
 
 export type Clusters = Parsed<ReadonlyMap<string, Parsed<ClusterEntry>>>;
 
-/** Parses `CLUSTERS`, entry by entry: a bad entry does not affect the others. */
+/** Parses `CLUSTERS`. Each entry is parsed separately, so that an invalid entry does not affect the others. */
 export function parseClusters(text: string | undefined): Clusters {
   if (text === undefined) return { ok: true, value: new Map() };
   const json = parseJson(text, "CLUSTERS");

@@ -9,7 +9,7 @@ import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ConfigurationFindings {
-  /** Each problem names a field and its expected value. */
+  /** Each problem contains a field and its expected value. */
   readonly problems: readonly string[];
   readonly notes: readonly string[];
   readonly lacking: readonly string[];
@@ -19,7 +19,7 @@ export interface ConfigurationFindings {
   readonly holds: HoldVerdict | undefined;
 }
 
-/** The CRD allows this length. */
+/** The maximum length that the CRD allows. */
 export const LONGEST_MESSAGE = 32_768;
 
 type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
@@ -46,8 +46,8 @@ function guardHolds({ holds }: ConfigurationFindings): readonly Verdict[] {
 }
 
 /**
- * Returns why the guard's policies would not refuse deletions while Lifeboat is unavailable, according to the last full
- * scan.
+ * Returns why the guard's policies would not refuse deletions while Lifeboat is unavailable. The last full scan found
+ * this out.
  */
 export function guardProblem(observed: Pick<ConfigurationObserved, "conditions"> | undefined): string | undefined {
   return observed?.conditions.find(({ type, status }) => type === "GuardHolds" && status === "False")?.reason;
@@ -74,8 +74,8 @@ function credentialsValid({ credential: { ok, reason, message } }: Configuration
 }
 
 /**
- * Reports on the certificate, unless the platform serves it. The condition WebhookCalled says whether each caBundle
- * trusts it.
+ * Reports whether the certificate is valid, unless the platform provides it. The condition WebhookCalled reports
+ * whether each caBundle trusts it.
  */
 function certificateValid({ webhooks }: ConfigurationFindings, now: Date): readonly Verdict[] {
   const chain = webhooks.flatMap((webhook) => webhook.chain ?? []);
@@ -85,7 +85,7 @@ function certificateValid({ webhooks }: ConfigurationFindings, now: Date): reado
 }
 
 /**
- * Reports whether the API server calls the webhook. Once True, the condition stays True until a webhook object has a
+ * Reports whether the API server calls the webhook. The condition remains True until a webhook configuration has a
  * problem.
  */
 function webhookCalled({ conditions }: ConfigurationObserved, { called, webhooks }: ConfigurationFindings): Verdict {
@@ -115,7 +115,8 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
 }
 
 /**
- * Returns the condition for a full scan. The status is True again `UNDECIDED_SECONDS` after the last undecided review.
+ * Returns the condition for a full scan. The status becomes True again when `UNDECIDED_SECONDS` have passed since the
+ * last undecided review.
  */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";
@@ -132,8 +133,8 @@ function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
 }
 
 /**
- * Records a review for which Lifeboat could not read the facts. `lastTransitionTime` has the time of the last such
- * review.
+ * Records an admission review for which Lifeboat could not read the facts. `lastTransitionTime` contains the time of
+ * the last such review.
  */
 export function reportUndecided(observed: ConfigurationObserved, why: string, now: Date): readonly Action[] {
   const seen = undecidedOf(observed);

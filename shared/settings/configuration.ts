@@ -1,6 +1,6 @@
 /**
- * LifeboatConfiguration: the administrator's settings, merged with the KubeVirt object. The installed CRD may be older
- * or newer.
+ * LifeboatConfiguration: the administrator's settings, merged with settings of the KubeVirt object. The installed CRD
+ * may be older or newer than this version.
  */
 import * as z from "zod/mini";
 import {
@@ -53,7 +53,7 @@ function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
 function specOf(fields: Fields): z.ZodMiniType {
   return z.strictObject({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
 }
-/** LifeboatConfiguration's `spec`. */
+/** The `spec` of a LifeboatConfiguration. */
 export const Spec = z.lazy(() => specOf(SCHEMA));
 
 interface Gates {
@@ -68,13 +68,13 @@ export function defaultConfiguration(): ConfigurationSpec {
 
 export interface ParsedConfiguration {
   readonly value: ConfigurationSpec;
-  /** Problems of fields that are unknown or have unknown values. */
+  /** Problems with fields that are unknown or have invalid values. */
   readonly problems: readonly ConfigProblem[];
 }
 
 /**
- * Parses each field separately. A field with a wrong value gets its default, an unknown feature gate is off, and the
- * other fields apply. After a rollback, the fields that both versions know still apply.
+ * Parses each field separately. A field with an invalid value gets its default, and an unknown feature gate is off. All
+ * other fields still apply, for example after a rollback to an older version.
  */
 export function parseConfiguration(spec: unknown): ParsedConfiguration {
   const parsed = Spec.safeParse(spec);
@@ -91,7 +91,7 @@ function pathsOf(issue: z.core.$ZodIssue): readonly (readonly PropertyKey[])[] {
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
-/** Removes the field at the path. A list is removed as a whole. */
+/** Removes the field at the path. If the path leads into a list, removes the whole list. */
 function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknown {
   if (key === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const fields = Object.entries(value).map(([name, its]) => [name, name === key ? without(its, path) : its] as const);
@@ -112,7 +112,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Config
   return {
     ...set,
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
-    // The union of both lists: a gate that is on in one of them is on.
+    // A feature gate is on if one of the two lists turns it on.
     featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,
@@ -128,7 +128,6 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Config
 const LIMITS = ["parallelMigrationsPerCluster", "parallelOutboundMigrationsPerNode", "bandwidthPerMigration"] as const;
 const RENDERING = ["memoryOvercommit", "cpuAllocationRatio", "overheadRatio", "nodeSelectors"] as const;
 
-/** Returns the fields that are set. */
 function setOf<K extends keyof KubeVirtFacts>(kubevirt: KubeVirtFacts, fields: readonly K[]) {
   const set: Partial<Pick<KubeVirtFacts, K>> = {};
   for (const field of fields) if (kubevirt[field] !== undefined) set[field] = kubevirt[field];

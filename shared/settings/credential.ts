@@ -1,4 +1,4 @@
-/** Whether Lifeboat's token of a cluster can still be used. */
+/** Checks whether Lifeboat's token for a cluster is still valid. */
 import { wholeSeconds } from "./time.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 

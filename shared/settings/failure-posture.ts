@@ -1,18 +1,21 @@
 /**
- * Lifeboat's answers when it cannot learn the facts. At a 5xx the API server applies failurePolicy, as when Lifeboat is
- * down.
+ * Defines Lifeboat's answers when it cannot read the facts. After a 5xx, the API server applies failurePolicy, as if
+ * Lifeboat were down.
  */
 import type { PodFacts } from "../kube/facts.ts";
 import { isOfLiveVm } from "../kube/objects.ts";
 
-/** `refuse`: 429, the caller tries again. `fail`: 503. `allow`: as if there were no webhook. */
+/**
+ * `refuse`: answers with 429, so that the caller tries again. `fail`: answers with 503. `allow`: allows the request, as
+ * if there were no webhook.
+ */
 export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_UNDECIDED = {
-  /** The pod was just read, and a guest runs in it: a briefly missing fact must not end the guest. */
+  /** A guest runs in the pod. A fact that is missing for a short time must not lead to the shutdown of the guest. */
   evictionOfLivePod: "refuse",
   evictionOfLivePodForGood: "fail",
-  /** The pod was just read: it has ended, or is not KubeVirt's. */
+  /** The pod has ended, or does not belong to KubeVirt. */
   evictionOfOtherPod: "allow",
   evictionOfOddPod: "refuse",
   evictionOfUnknownPod: "fail",
@@ -21,8 +24,8 @@ export const WHEN_UNDECIDED = {
 } as const satisfies Record<string, Posture>;
 
 /**
- * Returns the answer to an eviction for which Lifeboat could not read the facts. `pod`: the pod as just read.
- * `forGood`: the same request would fail in the same way again.
+ * Returns the answer to an eviction for which Lifeboat could not read the facts. `pod` is the pod that Lifeboat has
+ * just read. `forGood` is true if the same request would always fail.
  */
 export function whenEvictionIsUndecided(pod: PodFacts | "Odd" | undefined, forGood: boolean): Posture {
   if (pod === "Odd") return WHEN_UNDECIDED.evictionOfOddPod;
@@ -38,8 +41,8 @@ export function undecidedMessage(request: "eviction" | "deletion", what: string,
 const UNDECIDED = "cannot decide on the";
 
 /**
- * Returns whether a refusal says that Lifeboat could not read the facts. The refused action may still have happened,
- * because an answer to Lifeboat can be lost.
+ * Returns true if the text says that Lifeboat could not read the facts. The refused action may have succeeded
+ * nevertheless, because the answer to Lifeboat's own request can be lost.
  */
 export function saysUndecided(words: string): boolean {
   return words.startsWith(UNDECIDED);

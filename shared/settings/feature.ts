@@ -1,7 +1,4 @@
-/**
- * The definition of an optional feature. `shared/features.ts` lists all features, and the rest of the code reads this
- * list.
- */
+/** The definition of an optional feature. `shared/features.ts` lists all features, and other code uses that list. */
 import type { EventReason, Plan } from "../kube/action.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import type { Right } from "../kube/right.ts";
@@ -11,28 +8,27 @@ import type { FeatureGate, Settings } from "./settings.ts";
 import type { VersionRow } from "./versions.ts";
 
 export interface Feature {
-  /** The name for `lifeboat install --with`. Its manifests are in `infra/kubernetes/optional/NAME`. */
+  /**
+   * The name in `lifeboat install --with NAME`. The manifests of the feature are in `infra/kubernetes/optional/NAME`.
+   */
   readonly name: string;
   readonly about: string;
   readonly gates: readonly FeatureGate[];
-  /** Returns whether the feature is on. Absent: the feature is on if one of its gates is on. */
+  /** Returns true if the feature is on. If absent, the feature is on when one of its feature gates is on. */
   readonly isOn?: (settings: Settings) => boolean;
-  /** Names of its manifests, in the order in which they are applied. */
+  /** The names of the feature's manifests, in the order in which they are applied. */
   readonly manifests: readonly string[];
-  /** The permissions that the manifest NAME.yaml grants, and what does not work without each permission. */
+  /** The permissions in the manifest NAME.yaml, and what does not work without each permission. */
   readonly permissions?: readonly Permission[];
   readonly needs?: VersionRow;
-  /** A feature gate of KubeVirt's that has to be on. */
+  /** The feature gate of KubeVirt that must be enabled. */
   readonly kubevirtGate?: string;
-  /** A warning about work that a Worker without the relay does too late or never. */
+  /** A warning about actions that a Worker without the relay performs too late or never. */
   readonly withoutRelay?: string;
-  /** Events that only this feature records. */
   readonly events?: readonly EventReason[];
-  /** The feature's rules in a reconcile. */
   readonly plan?: (world: never) => Plan;
-  /** Describes settings that have no effect, or less than expected. */
+  /** Returns notes about settings that have no effect, or less effect than expected. */
   readonly notes?: (settings: Settings) => readonly string[];
-  /** The feature's check in `lifeboat doctor`. */
   readonly examine?: (seen: Examined) => Promise<readonly Finding[]>;
 }
 
@@ -41,15 +37,15 @@ interface Permission extends Right {
 }
 
 /**
- * Makes a permission. `of`: GROUP/RESOURCE, or RESOURCE of the core group. `without`: what does not work without the
- * permission.
+ * Creates a permission. `of` is GROUP/RESOURCE, or only RESOURCE for the core group. `without` says what does not work
+ * without the permission.
  */
 export function grant(verb: string, of: string, without: string, more: Partial<Right> = {}): Permission {
   const [resource = "", group = ""] = of.split("/").toReversed();
   return { verb, group, resource, ...more, without };
 }
 
-/** Facts that a check may read. A read that fails throws, and the doctor reports it. */
+/** The inputs of a check. If a read fails, it throws an error, and `lifeboat doctor` reports it. */
 export interface Examined {
   readonly settings: Settings;
   readonly permissions: () => Promise<Finding>;
@@ -69,7 +65,7 @@ export function isFeatureOn({ isOn, gates }: Feature, settings: Settings): boole
   return isOn?.(settings) ?? gates.some((gate) => settings.featureGates.includes(gate));
 }
 
-/** Returns the notes that apply. */
+/** Returns the notes whose `applies` is true. */
 export function applying(notes: readonly (readonly [note: string, applies: boolean])[]): readonly string[] {
   return notes.flatMap(([note, applies]) => (applies ? [note] : []));
 }

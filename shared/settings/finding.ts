@@ -1,8 +1,8 @@
-/** A finding of a check of `lifeboat doctor`. */
-/** `unread`: the check could not read the facts that it depends on, and may have failed. */
+/** The result of a check of `lifeboat doctor`. */
+/** `unread` means that the check could not read the facts that it needs. */
 export type Status = "ok" | "warning" | "failed" | "unread";
 
-/** The verdict comes first, then the reasons, then the command that fixes the problem. */
+/** The texts start with the verdict, followed by the reasons and the command that fixes the problem. */
 export interface Finding {
   readonly status: Status;
   readonly message: string;

@@ -1,20 +1,20 @@
 /**
- * The guard, which refuses deletions of VMs' pods: the causes of these deletions, the feature gates and requesters of
- * each cause, and whether budgets are unnecessary.
+ * The guard refuses deletions of VMs' pods. This file lists the causes of such deletions, and the feature gate and
+ * users for each cause. It also decides whether PodDisruptionBudgets are necessary.
  */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";
 
 /**
- * `reason`: the reason in the pod's condition `DisruptionTarget`. Undefined: the requester of the deletion shows the
- * cause.
+ * `reason` is the reason in the pod's condition `DisruptionTarget`. If it is undefined, the user who deletes the pod
+ * shows the cause.
  */
 export const GUARDED = {
-  /** Since VERSIONS.asynchronousPreemption, the scheduler deletes victims in parallel with its other work. */
+  /** Since VERSIONS.asynchronousPreemption, the scheduler deletes preempted pods in parallel with its other work. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
-  /** Dynamic Resource Allocation taints a device of the pod, not the node (VERSIONS.deviceTaints). */
+  /** Dynamic Resource Allocation taints a device of the pod instead of the node (VERSIONS.deviceTaints). */
   DeviceTaint: { reason: "DeletionByDeviceTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   NodeTermination: { reason: undefined, gate: "NodeTerminationEvictionLiveMigration" },
 } as const satisfies Partial<Record<Cause, { readonly reason: string | undefined; readonly gate: FeatureGate }>>;
@@ -29,8 +29,8 @@ export const GUARD_CAUSES = [
 ] as const satisfies readonly GuardCause[];
 
 /**
- * The causes whose deletions the guard's webhook reviews. `NoExecuteTaint` is missing: a policy of the API server refuses
- * these deletions. Lifeboat itself finds the pods on the tainted node.
+ * The causes for which the guard's webhook reviews deletions. `NoExecuteTaint` is missing, because a policy of the API
+ * server refuses these deletions. Lifeboat finds the pods on tainted nodes itself.
  */
 export type ReviewedCause = Exclude<GuardCause, "NoExecuteTaint">;
 
@@ -52,7 +52,7 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
   return settings.guard.requesters.includes(requester) || endsNodes(requester, settings);
 }
 
-/** Returns whether a deletion by this user may be refused. Deletions by other users need no reads. */
+/** Returns true if a deletion by this user may be refused. For other users, Lifeboat does not have to read anything. */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
   return (
     isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isReviewed(cause) && isGateOn(cause, settings))
@@ -67,8 +67,8 @@ type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchCon
 export type WebhooksSeen = Readonly<Record<"kubevirt" | "guard", readonly WebhookFacts[] | undefined>>;
 
 /**
- * Returns whether KubeVirt's eviction webhook and the guard make budgets unnecessary. KubeVirt's webhook has to fail
- * closed.
+ * Returns true if KubeVirt's eviction webhook and the guard make PodDisruptionBudgets unnecessary. The failurePolicy of
+ * KubeVirt's webhook must be Fail.
  */
 export function areEvictionsCovered(seen: WebhooksSeen, settings: Pick<Settings, "featureGates" | "guard">): boolean {
   return isGateOn("Preemption", settings) && (seen.guard ?? []).length > 0 && (seen.kubevirt ?? []).some(failsClosed);

@@ -1,5 +1,5 @@
 /**
- * Judges whether the guard's policies refuse deletions while Lifeboat is unavailable, and whether virt-handler
+ * Checks whether the guard's policies refuse deletions while Lifeboat is unavailable, and whether virt-handler
  * tolerates NoExecute taints.
  */
 import { HOLD_NODE_END, HOLD_PREEMPTION, HOLD_TAINTS, LAUNCHERS_POLICY } from "../kube/names.ts";
@@ -7,7 +7,7 @@ import { GUARD_CAUSES, type GuardCause, isGateOn } from "./guarded.ts";
 import type { Settings } from "./settings.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The causes of each policy. */
+/** The causes for which each policy refuses deletions. */
 export const POLICY_CAUSES = {
   [HOLD_PREEMPTION]: ["Preemption"],
   [HOLD_TAINTS]: ["NoExecuteTaint"],
@@ -25,13 +25,13 @@ export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "fea
 export interface HoldVerdict {
   readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
   readonly message: string;
-  /** The advice to a person. Undefined: nothing has to be done. */
+  /** The advice to the administrator. Undefined if nothing has to be done. */
   readonly fix?: string;
 }
 
 export const HANDLER_TOLERATION = { operator: "Exists", effect: "NoExecute" } as const;
 
-/** A merge patch replaces the whole list, so the patch has to repeat existing tolerations. */
+/** A merge patch replaces the whole list, so the patch must also contain the existing tolerations. */
 const HANDLER_FIX = `kubectl -n KUBEVIRT_NAMESPACE patch kubevirt NAME --type merge -p '${JSON.stringify({
   spec: { workloads: { nodePlacement: { tolerations: [HANDLER_TOLERATION] } } },
 })}'`;
@@ -39,8 +39,8 @@ const HANDLER_FIX = `kubectl -n KUBEVIRT_NAMESPACE patch kubevirt NAME --type me
 type Holding = Pick<Settings, "featureGates" | "handlerToleratesNoExecute">;
 
 /**
- * Judges the policies. Returns undefined if the guard is off and none of its policies exists. `installed`: the policies
- * with bindings.
+ * Checks the policies. Returns undefined if the guard is off and none of its policies exists. `installed` contains the
+ * policies that have bindings.
  */
 export function holdVerdict(installed: ReadonlySet<HoldPolicy>, settings: Holding): HoldVerdict | undefined {
   const wanted = HOLD_POLICIES.filter((policy) => isPolicyWanted(policy, settings));

@@ -1,6 +1,6 @@
 /**
- * A cluster's settings, with a short cache. If the settings cannot be read, the last known settings are used. With
- * defaults, the guard's gates would be off, and Lifeboat would allow deletions that the guard refuses.
+ * Reads the settings of a cluster, and caches them for a short time. If the settings cannot be read, Lifeboat uses the
+ * last known settings. With the default settings, Lifeboat would allow deletions that the guard should refuse.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isSilence } from "../kube/failures.ts";
@@ -11,12 +11,11 @@ import { isShieldWanted, type Settings } from "./settings.ts";
 import { type ConfigurationSpec, mergeSettings, parseConfiguration } from "./configuration.ts";
 import { readKubeVirt } from "../kube/requests.ts";
 
-/** The client and callbacks for observing a cluster. */
 export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
-  /** Called for a failed read that does not stop the work. */
+  /** Called after a failed read if the work continues. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 
@@ -24,7 +23,7 @@ const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Set if the API server did not answer and the last known settings are used. */
+  /** Set if the API server did not answer, so that the last known settings are used. */
   readonly silence?: ClusterError;
 }
 
@@ -35,12 +34,12 @@ interface Cached extends LoadedSettings {
 export class SettingsCache {
   readonly #entries = new Map<string, Cached>();
 
-  /** Returns the last known settings, of any age. Used while the settings cannot be read. */
+  /** Returns the last known settings, no matter how old they are. Used while the settings cannot be read. */
   last(name: string): Settings | undefined {
     return this.#entries.get(name)?.settings;
   }
 
-  /** Returns the settings of the named cluster, at most 30 s old. `fresh` always reads them. */
+  /** Returns the settings of the cluster, which are at most 30 s old. If `fresh` is set, always reads them. */
   async load(name: string, cluster: Client, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;
@@ -50,7 +49,7 @@ export class SettingsCache {
   }
 }
 
-/** Reads the settings. If the read fails, returns the last known settings. Without these, the read fails. */
+/** Reads the settings. If the read fails, returns the last known settings. Throws the error if there are none. */
 async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Promise<LoadedSettings> {
   try {
     return await read(cluster);
@@ -71,7 +70,7 @@ async function read(cluster: Client): Promise<LoadedSettings> {
   return { settings: { ...merged, evictionsCovered, isShieldOn } };
 }
 
-/** Reads whether webhooks make budgets unnecessary, if the settings ask for that. */
+/** If `disruptionBudgets` is Auto, reads whether webhooks make PodDisruptionBudgets unnecessary. */
 async function readCover(settings: Settings, cluster: Client): Promise<boolean> {
   if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([
@@ -81,7 +80,7 @@ async function readCover(settings: Settings, cluster: Client): Promise<boolean> 
   return areEvictionsCovered({ kubevirt, guard }, settings);
 }
 
-/** Reads the webhook objects. Returns undefined if they do not exist, or if Lifeboat may not read them. */
+/** Reads the webhook configurations. Returns undefined if they do not exist or if Lifeboat may not read them. */
 async function readWebhooks(
   resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
   name: string,
@@ -96,7 +95,7 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
   return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
-/** Returns the configuration without the problems of its fields, which a condition and a metric report. */
+/** Returns the configuration. Problems with its fields are left out, because a condition and a metric report them. */
 async function readConfiguration(cluster: Client): Promise<ConfigurationSpec> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
   return parseConfiguration(facts?.spec ?? {}).value;

@@ -1,4 +1,7 @@
-/** All messages about the configuration, in conditions, log lines and the doctor: what is wrong, and what to do. */
+/**
+ * All messages about the configuration, in conditions, log lines and `lifeboat doctor`. They say what is wrong and what
+ * to do.
+ */
 const CERTIFICATE = "The certificate of Lifeboat's webhooks";
 const RENEW = "run lifeboat install, or renew the certificate where you made it";
 const REPLACE = "replace it (infra/kubernetes/README.md#rotate)";
@@ -52,7 +55,7 @@ export const SETTINGS_MESSAGES = {
   migrationsOff: (field: string, value: number) =>
     `KubeVirt starts no migration: spec.configuration.migrations.${field} of the KubeVirt CR is ${value}`,
 
-  // Problems of fields. None repeats the value, which may be a secret.
+  // Problems with fields. No message contains the value, because it may be a secret.
   expected: (what: string) => `expected ${what}`,
   unknownKey: "unknown key",
   seconds: (most: number) => `expected seconds, from 0 to ${most}`,

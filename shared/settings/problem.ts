@@ -1,11 +1,11 @@
 /**
- * A problem of a configuration: the key and the expected value. A problem never contains the actual value, which may be
- * a secret.
+ * A problem in a configuration, with the key and the expected value. It never contains the actual value, which may be a
+ * secret.
  */
 import * as z from "zod/mini";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Sets the message for schemas without a message. Zod's own texts can be long, and repeat the received value. */
+/** Replaces Zod's own messages, which can be long and contain the received value. */
 z.config({ localeError: expectation });
 
 function expectation(issue: z.core.$ZodRawIssue): string {
@@ -40,9 +40,9 @@ function measureOf({ origin }: { readonly origin: string }): string {
 }
 
 export interface ConfigProblem {
-  /** Path of the key, as in `CLUSTERS.prod.server`. */
+  /** The path of the key, for example `CLUSTERS.prod.server`. */
   readonly field: string;
-  /** The expected value, in words. */
+  /** The expected value, as text. */
   readonly message: string;
 }
 
@@ -64,7 +64,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: MESSAGES.unknownKey }));
   }
-  // Reports why a record's key is invalid, instead of only that the key is invalid.
+  // For an invalid key of a record, uses the more detailed issue.
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
   return [{ field: at(issue.path), message }];
 }

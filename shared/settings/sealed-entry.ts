@@ -1,17 +1,20 @@
 /**
- * Encrypts values of `CLUSTER_REGISTRY` with AES-256-GCM and the cluster's name, so that an entry cannot be used for
- * another cluster.
+ * Encrypts values of `CLUSTER_REGISTRY` with AES-256-GCM. The name of the cluster is authenticated, so that an entry
+ * cannot be used for another cluster.
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import type { Parsed } from "./problem.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** `v1.<nonce>.<ciphertext>`, both base64url. */
+/** The format is `v1.<nonce>.<ciphertext>`. Both parts are base64url. */
 const SEALED = /^v1\.([\w-]{16})\.([\w-]+)$/;
 const NONCE_BYTES = 12;
 const KEY_BYTES = 32;
 
-/** Parses base64 keys of 32 bytes, separated by commas. The first one encrypts; each of them decrypts. */
+/**
+ * Parses base64 keys of 32 bytes, separated by commas. Lifeboat encrypts with the first key, and can decrypt with any
+ * of them.
+ */
 export function parseKeys(text: string | undefined): Parsed<readonly Uint8Array<ArrayBuffer>[]> {
   const keys = (text ?? "").split(",").map((one) => bytesOf(one.trim()));
   const isValid = keys.every((key) => key?.length === KEY_BYTES);
@@ -25,7 +28,7 @@ export async function seal(text: string, name: string, key: Uint8Array<ArrayBuff
   return `v1.${encodeBase64Url(iv.buffer)}.${encodeBase64Url(sealed).replaceAll("=", "")}`;
 }
 
-/** Returns the text that was sealed under this name with one of the keys. */
+/** Returns the decrypted text. It must have been encrypted for this name with one of the keys. */
 export async function unseal(
   sealed: string,
   name: string,
@@ -67,7 +70,6 @@ function imported(key: Uint8Array<ArrayBuffer>) {
   return crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** Decodes base64 or base64url. */
 function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return decodeBase64Url(text);

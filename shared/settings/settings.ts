@@ -1,6 +1,6 @@
 /**
- * The administrator's settings: each field once, with its kind and default. The types, the parser and the test of the
- * CRD derive from these fields.
+ * All fields of the administrator's settings, with their kinds and defaults. The types, the parser and the test of the
+ * CRD are derived from these fields.
  */
 
 export const FEATURE_GATES = [
@@ -42,28 +42,31 @@ function section<const F extends Fields>(fields: F) {
   return { kind: "section", fields } as const;
 }
 
-/** The fields besides the feature gates. All gates are off by default. */
+/** All fields except the feature gates. All feature gates are off by default. */
 export const SCHEMA = {
-  /** `Auto`: Lifeboat creates budgets unless webhooks already review every eviction. */
+  /** With `Auto`, Lifeboat creates PodDisruptionBudgets unless webhooks already review every eviction. */
   disruptionBudgets: oneOf("Auto", ["Auto", "Always", "Never"]),
   evacuation: section({
     maxAttempts: { kind: "count", fallback: 5 },
     backoffSeconds: seconds(20),
     maxBackoffSeconds: seconds(320),
     /**
-     * How long Lifeboat waits after a mark for KubeVirt's own migration and annotations. Lifeboat then creates them.
+     * After a VMI's evacuationNodeName is set, Lifeboat waits this long for KubeVirt to create the migration and the
+     * annotations. After this time, Lifeboat creates them.
      */
     adoptSeconds: seconds(60),
-    /** Seconds until a pending migration counts as failed, if KubeVirt's limits allow it. */
+    /**
+     * After this time, a pending migration is treated as failed, if KubeVirt's limits would have allowed it to start.
+     */
     stuckSeconds: seconds(180),
-    /** How long descheduling and node pressure leave a VM on its node after a move. 0: no pause. */
+    /** After a move, descheduling and node pressure do not move the VM again for this time. 0 disables the pause. */
     cooldownSeconds: seconds(900),
-    /** How long an ended `Evacuation` stays. */
+    /** How long an Evacuation is kept after its end. */
     historySeconds: seconds(3600),
   }),
-  /** How Lifeboat refuses deletions that are no evictions. */
+  /** The guard refuses deletions that are not evictions. */
   guard: section({
-    /** The longest time to refuse the deletion of a pod, by cause. */
+    /** The maximum time for which deletions of a pod are refused, for each cause. */
     deadlineSeconds: section({
       Preemption: seconds(120),
       NoExecuteTaint: seconds(300),
@@ -71,8 +74,8 @@ export const SCHEMA = {
       NodeTermination: seconds(3600),
     }),
     /**
-     * Users whose deletions are refused if the pod's condition DisruptionTarget names a guarded cause. Deletions by all
-     * users outside `requesters` and `nodeTerminators` are allowed.
+     * Deletions by these users are refused if the pod's condition DisruptionTarget contains a guarded cause. Deletions
+     * by users outside `requesters` and `nodeTerminators` are allowed.
      */
     requesters: usernames(1, [
       "system:kube-scheduler",
@@ -80,24 +83,24 @@ export const SCHEMA = {
       "system:serviceaccount:kube-system:taint-eviction-controller",
       "system:serviceaccount:kube-system:device-taint-eviction-controller",
     ]),
-    /** Users who delete pods of a node that is being terminated. */
+    /** Users who delete the pods of a node that is being terminated. */
     nodeTerminators: usernames(0, [
       "system:serviceaccount:kube-system:karpenter",
       "system:serviceaccount:karpenter:karpenter",
     ]),
   }),
-  /** The shield lets VMs move after SIGTERM. The shield needs the Plugin that makes virt-handler refuse a shutdown. */
+  /** The shield lets VMs migrate after SIGTERM. It needs the Plugin that makes virt-handler refuse a shutdown. */
   shield: section({
-    /** The kubelets' `evictionMaxPodGracePeriod`, which the API does not show. 0: no VM is covered. */
+    /** The kubelets' `evictionMaxPodGracePeriod`, which cannot be read through the API. With 0, the shield is off. */
     maxPodGracePeriodSeconds: seconds(0),
-    /** The time that a guest needs for an orderly shutdown. */
+    /** The time that a guest needs for a clean shutdown. */
     shutdownSeconds: seconds(90),
   }),
   maintenance: section({
-    /** How long the outcomes of VMs are kept after a maintenance. */
+    /** How long the results for VMs are kept after a maintenance. */
     historySeconds: seconds(30 * DAY_SECONDS, 90 * DAY_SECONDS),
   }),
-  /** The seconds from the start of a cycle to the start of the next. 0: cycles run only on request. */
+  /** The seconds between the starts of two cycles. With 0, cycles run only on request. */
   descheduling: section({ intervalSeconds: seconds(0) }),
 } as const satisfies Fields;
 
@@ -109,7 +112,6 @@ type ValueOf<F> = F extends { readonly kind: "section"; readonly fields: infer S
       ? readonly string[]
       : number;
 
-/** The settings, with every field. */
 export type Values<F> = { readonly [K in keyof F]: ValueOf<F[K]> };
 export type OwnSettings = Values<typeof SCHEMA>;
 
@@ -122,38 +124,40 @@ export function defaultsOf(fields: Fields): unknown {
 }
 
 export interface Settings extends OwnSettings {
-  /** `spec.configuration.evictionStrategy` of the KubeVirt object, as written. */
+  /** `spec.configuration.evictionStrategy` of the KubeVirt object. */
   readonly clusterStrategy?: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
-  /** Whether KubeVirt reviews every eviction and the guard reviews every preemption: see guarded.ts. */
+  /** True if KubeVirt reviews every eviction and the guard reviews every preemption. See guarded.ts. */
   readonly evictionsCovered: boolean;
-  /** Whether the API server's policy refuses deletions for NoExecute taints. It is read only if the gate is off. */
+  /**
+   * True if a policy of the API server refuses deletions for NoExecute taints. Read only if the feature gate is off.
+   */
   readonly isHoldingTaints: boolean;
-  /** Whether virt-handler stays on a node that gets a NoExecute taint. */
+  /** True if virt-handler tolerates NoExecute taints. */
   readonly handlerToleratesNoExecute: boolean;
   readonly isShieldOn: boolean;
   readonly limits: {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
     /**
-     * The bandwidth of a migration, in bytes per second. Absent: unlimited. A MigrationPolicy may set another value for
-     * some VMs.
+     * The bandwidth of a migration, in bytes per second. Absent if it is unlimited. A MigrationPolicy may set another
+     * value for some VMs.
      */
     readonly bandwidthPerMigration?: number;
   };
-  /** How KubeVirt renders launcher pods, by its configuration. */
+  /** How KubeVirt renders launcher pods, according to its configuration. */
   readonly rendering: Rendering;
-  /** KubeVirt's minor version: 9 for v1.9.0. Absent: unknown. */
+  /** KubeVirt's minor version, for example 9 for v1.9.0. Absent if it is unknown. */
   readonly kubevirtMinor?: number;
 }
 
 export interface Rendering {
-  /** Guest memory in per cent of the pod's request. */
+  /** Guest memory as a percentage of the pod's memory request. */
   readonly memoryOvercommit: number;
-  /** How many virtual CPUs one CPU serves. */
+  /** The number of virtual CPUs for each requested CPU. */
   readonly cpuAllocationRatio: number;
-  /** KubeVirt multiplies the memory overhead by this ratio. */
+  /** The ratio by which KubeVirt multiplies the memory overhead. */
   readonly overheadRatio: number;
   readonly nodeSelectors: Readonly<Record<string, string>>;
 }

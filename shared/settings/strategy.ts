@@ -1,5 +1,5 @@
 /**
- * Eviction strategies: which one applies to a VM, and which VMs can leave their node. Upstream:
+ * Eviction strategies: which strategy applies to a VM, and which VMs can leave their node. Upstream:
  * docs/handling-eviction-requests.md.
  */
 import type { VmiFacts } from "../kube/facts.ts";
@@ -10,7 +10,9 @@ export const EVICTION_STRATEGIES = ["None", "LiveMigrate", "LiveMigrateIfPossibl
 
 export type EvictionStrategy = (typeof EVICTION_STRATEGIES)[number];
 
-/** The strategy that applies, or a value that KubeVirt does not know and the field that holds it. */
+/**
+ * The strategy that applies to a VM. If KubeVirt does not know the value, the result contains the value and its field.
+ */
 export type ResolvedStrategy =
   | { readonly known: true; readonly strategy: EvictionStrategy }
   | { readonly known: false; readonly field: string; readonly value: string };
@@ -19,7 +21,8 @@ type OfVmi = Pick<VmiFacts, "evictionStrategy">;
 type OfCluster = Pick<Settings, "clusterStrategy">;
 
 /**
- * Returns the VMI's own strategy, otherwise the cluster's, otherwise None. An empty string counts as absent, as in Go.
+ * Returns the VMI's own strategy. If it has none, returns the cluster's strategy, or None. An empty string is treated
+ * as absent, as in Go.
  */
 export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrategy }: OfCluster): ResolvedStrategy {
   const value = own || clusterStrategy || "None";
@@ -29,15 +32,15 @@ export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrat
   return { known: false, field, value };
 }
 
-/** Returns the strategy that applies, or None for an unknown value. */
+/** Returns the strategy that applies. Returns None for an unknown value. */
 export function strategyOf(vmi: OfVmi, settings: OfCluster): EvictionStrategy {
   const resolved = resolveStrategy(vmi, settings);
   return resolved.known ? resolved.strategy : "None";
 }
 
 /**
- * Whether Lifeboat migrates a VMI with this strategy. An `External` VMI is only marked, for its external controller.
- * Upstream: `VMIMigratableOnEviction`.
+ * True if Lifeboat migrates VMIs with this strategy. For `External`, Lifeboat only sets evacuationNodeName, and an
+ * external controller migrates the VMI. Upstream: `VMIMigratableOnEviction`.
  */
 export const MIGRATES = {
   None: false,
@@ -50,7 +53,7 @@ export function isLive(vmi: VmiFacts): boolean {
   return !vmi.deleting && !isFinal(vmi) && vmi.nodeName !== undefined && !isBeingReceived(vmi);
 }
 
-/** Returns whether KubeVirt or Lifeboat migrates the VM when it has to leave its node. */
+/** Returns true if KubeVirt or Lifeboat migrates the VM when it has to leave its node. */
 export function canMigrate(vmi: VmiFacts, settings: Settings): boolean {
   return isLive(vmi) && MIGRATES[strategyOf(vmi, settings)] && vmi.liveMigratable.migratable;
 }

@@ -1,4 +1,4 @@
-/** Times in RFC 3339, by a clock that the caller passes in, and durations in words for the command and the pages. */
+/** Handles times in RFC 3339 and renders durations as text. The caller passes in the current time. */
 import type { Facts } from "../facts/facts.ts";
 import type { Settings } from "./settings.ts";
 
@@ -18,26 +18,26 @@ export function secondsAfter(now: Date, seconds: number): string {
 }
 
 /**
- * Renders a time in whole seconds, as Kubernetes writes it. Do not use this function for a time that a rule compares:
- * without its fraction, the time would be too early.
+ * Renders a time in whole seconds, as Kubernetes does. Do not use this function for a time that a rule compares,
+ * because the result can be up to one second too early.
  */
 export function wholeSeconds(time: Date): string {
   return withoutFractions(time.toISOString());
 }
 
-/** Renders a time without fractions, as Kubernetes writes it. */
+/** Removes the fractions of a second, as Kubernetes does. */
 export function withoutFractions(time: string): string {
   return time.replace(/\.\d+Z$/, "Z");
 }
 
-/** Returns the seconds until a time. Returns 0 if the time has passed, is absent or is malformed. */
+/** Returns the seconds until a time. Returns 0 if the time is in the past, absent or invalid. */
 export function secondsUntil(time: string | undefined, now: Date): number {
   return Math.max(0, -secondsSince(time, now) || 0);
 }
 
 /**
- * Returns the seconds since a time, negative if the time is in the future. Returns NaN if the time is absent or
- * malformed.
+ * Returns the seconds since a time. The result is negative if the time is in the future, and NaN if the time is absent
+ * or invalid.
  */
 export function secondsSince(time: string | number | undefined, now: Date): number {
   const began = typeof time === "number" ? time : Date.parse(time ?? "");
@@ -50,7 +50,7 @@ const UNITS = [
   [60, "m"],
 ] as const;
 
-/** Renders a duration as kubectl renders ages: with a second unit if the first number is below 10. */
+/** Renders a duration in the same way as ages in kubectl. A second unit is added if the first number is below 10. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole}s`;

@@ -1,6 +1,6 @@
 /**
- * Everything that depends on a version of Kubernetes or KubeVirt, and the oldest supported versions. Each number is a
- * minor version of 1.
+ * Lists everything that depends on a version of Kubernetes or KubeVirt, and the oldest supported versions. Each number
+ * is the minor version of a 1.x release.
  */
 
 const PRODUCTS = { kubernetes: "Kubernetes", kubevirt: "KubeVirt" } as const;
@@ -9,11 +9,11 @@ export type Product = keyof typeof PRODUCTS;
 export interface VersionRow {
   readonly of: Product;
   readonly since: number;
-  /** The product's behavior since this version. */
+  /** How the product behaves since this version. */
   readonly does: string;
-  /** Lifeboat's reaction to this behavior. */
+  /** How Lifeboat handles this behavior. */
   readonly lifeboat: string;
-  /** The files that depend on this row. Each of them names the row in a comment. */
+  /** The files that depend on this row. Each of these files mentions the row in a comment. */
   readonly usedIn: readonly string[];
 }
 
@@ -83,25 +83,24 @@ export const VERSIONS = {
   },
 } as const satisfies Readonly<Record<string, VersionRow>>;
 
-/** The oldest supported versions. */
 export const OLDEST = {
   kubernetes: VERSIONS.asynchronousPreemption.since,
   kubevirt: VERSIONS.evacuateCancel.since,
 } as const;
 
-/** The minor versions of the products. Undefined: unknown. */
+/** The minor versions of the products. Undefined if the version is unknown. */
 export type MinorVersions = Readonly<Record<Product, number | undefined>>;
 
 export function isOld(of: Product, minor: number | undefined): minor is number {
   return isBefore({ since: OLDEST[of] }, minor);
 }
 
-/** Returns whether a cluster with this minor version is too old for the row's behavior. */
+/** Returns true if a cluster with this minor version is too old for the behavior. */
 export function isBefore({ since }: Pick<VersionRow, "since">, minor: number | undefined): minor is number {
   return minor !== undefined && minor < since;
 }
 
-/** Renders a version such as `KubeVirt 1.9`. */
+/** Renders a version, for example `KubeVirt 1.9`. */
 export function versionText(of: Product, minor: number): string {
   return `${PRODUCTS[of]} 1.${minor}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the installed webhook objects lead the API server to Lifeboat. A URL contains a token: no message repeats any
- * part of it.
+ * Checks whether the installed webhook configurations send the API server's requests to Lifeboat. A URL contains a
+ * token, so no message contains any part of it.
  */
 import { GUARD_CAUSES, isGateOn } from "./guarded.ts";
 import { GUARD_WEBHOOKS, OWN_WEBHOOKS } from "../kube/names.ts";
@@ -19,24 +19,24 @@ export const WEBHOOK_RESOURCES = {
 
 export interface WebhookExpectation {
   readonly endpoint: WebhookEndpoint;
-  /** Lifeboat's name of the cluster. */
+  /** The name of the cluster in Lifeboat's configuration. */
   readonly cluster: string;
-  /** The endpoint's valid tokens. Never log a token. */
+  /** The valid tokens of the endpoint. Never log a token. */
   readonly tokens: readonly string[];
   readonly settings: Pick<Settings, "featureGates">;
-  /** Compares the certificate that Lifeboat serves with a caBundle. Absent if the certificate is the platform's. */
+  /** Compares Lifeboat's certificate with a caBundle. Absent if the platform provides the certificate. */
   readonly trust?: (caBundle: string) => CertificateFacts;
 }
 
 export interface WebhookState {
   readonly endpoint: WebhookEndpoint;
-  /** Why the API server does not call Lifeboat. */
+  /** The reason why the API server does not call Lifeboat. */
   readonly problem?: { readonly reason: "WebhookMissing" | "WebhookMisconfigured"; readonly message: string };
-  /** The validity of the served certificate, and of the authority that the API server trusts. */
+  /** The validity periods of the certificate and of the CA that the API server trusts. */
   readonly chain?: readonly Validity[];
 }
 
-/** Judges a webhook object. Returns undefined for a guard that is neither wanted nor installed. */
+/** Checks a webhook configuration. Returns undefined if the guard is off and not installed. */
 export function webhookState(
   installed: InstalledWebhooks | undefined,
   e: WebhookExpectation,
@@ -73,10 +73,10 @@ function mismatchesOf({ url = "" }: InstalledWebhook, { endpoint, cluster, token
   return isKnown ? [] : [MESSAGES.webhookToken];
 }
 
-/** The path: a prefix, `/clusters`, the cluster, the endpoint, the token. */
+/** The path consists of a prefix, `/clusters`, the cluster, the endpoint and the token. */
 const PATH = /^(.*)\/clusters\/([^/]+)\/admission\/([^/]+)(?:\/([^/]+))?$/;
 
-/** Returns the parts of the URL, including the token. Returns undefined if the URL leads to no endpoint of Lifeboat. */
+/** Returns the parts of the URL, including the token. Returns undefined if the URL is not an endpoint of Lifeboat. */
 export function partsOfUrl(url: string) {
   const [found, base = "", cluster = "", endpoint = "", token] = PATH.exec(url) ?? [];
   if (found === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The feature that covers VMs with the shield. */
+/** The feature that lets VMs migrate after SIGTERM. */
 import { PLUGINS_GATE, SHIELD_PLUGIN } from "../kube/names.ts";
 import { applying, type Feature, grant } from "../settings/feature.ts";
 import { isShieldWanted } from "../settings/settings.ts";

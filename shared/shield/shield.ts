@@ -1,8 +1,8 @@
 /**
- * The shield: which VMs may move after SIGTERM instead of shutting down, and until when. Lifeboat labels a VM before
- * SIGTERM, because virt-handler acts on SIGTERM at once. Lifeboat removes the label in time. Otherwise the launcher
- * would destroy a guest that has neither moved nor shut down when its grace period ends. Only Events of refused
- * shutdowns show the time of SIGTERM, so the label's value is the time at which Lifeboat reads these Events.
+ * The shield lets VMs migrate after SIGTERM instead of shutting down. Lifeboat labels a VM before SIGTERM, because
+ * virt-handler reacts to SIGTERM immediately. Lifeboat removes the label in time, because the launcher kills a guest
+ * that is still running at the end of its grace period. Only Events of refused shutdowns show the time of SIGTERM. The
+ * value of the label is the time at which Lifeboat reads these Events.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -14,49 +14,54 @@ import type { Moment } from "../settings/time.ts";
 import { isFinal } from "../kube/objects.ts";
 
 /**
- * The shortest grace period, in seconds, in which a VM can move, or shut down after a failed move. The condition of the
- * shield's Plugin requires the same period.
+ * The shortest grace period, in seconds, in which a VM can migrate, or can still shut down after a failed migration.
+ * The shield's Plugin uses the same value.
  */
 export const MIN_GRACE_SECONDS = 300;
-/** The shortest useful time for a move, in seconds. Hardly any move succeeds in less time. */
+/** The shortest useful time for a migration, in seconds. */
 const MIN_HOLD_SECONDS = 60;
-/** The time that the launcher adds to the guest's grace period before it destroys the guest. */
+/** The launcher kills the guest this many seconds after the end of its grace period. */
 const LAUNCHER_GRACE_SECONDS = 15;
-/** How late Lifeboat may remove a label, in seconds: a tick takes a minute, and its requests take time. */
+/**
+ * The maximum delay before Lifeboat removes a label, in seconds. Lifeboat checks once a minute, and its requests also
+ * take time.
+ */
 const LATE_SECONDS = 75;
 
-/** The label's value after the shield has ended. The shield does not cover the VM again until the danger is over. */
+/** The value of the label after the shield has ended. While the VM has this value, the shield does not start again. */
 export const OVER = "over";
 
-/** When virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
+/** The times at which virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
 export interface RefusedShutdown {
   readonly first: number;
   readonly last: number;
 }
 
-/** A VMI with the label. */
+/** A VMI with the shield label. */
 export interface Shielded {
   readonly vmi: VmiFacts;
   readonly node?: NodeFacts | undefined;
   /**
-   * `Unknown`: the Events could not be read. Absent: no shutdown was refused, or the Events were not read because the
-   * time in the label's value has not been reached.
+   * `Unknown` if the Events could not be read. Absent if no shutdown was refused, or if the time in the label has not
+   * been reached and the Events were not read.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
-  /** The VMI's migrations. Lifeboat reads them only when the shield may have to end. */
+  /** The VMI's migrations. Lifeboat reads them only if the shield may have to end. */
   readonly migrations: readonly MigrationFacts[];
 }
 
 export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
-  /** Nodes under pressure, with their VMs. */
   readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
-  /** Evacuations of these VMIs, including ended Evacuations. */
+  /** All Evacuations of these VMIs, including ended ones. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }
 
-/** Returns how long a shutdown may be refused, so that the guest can still shut down in order. */
+/**
+ * Returns for how many seconds a shutdown can be refused. After this time, the guest still has enough time to shut down
+ * cleanly.
+ */
 export function holdSeconds({ graceSeconds = 0 }: VmiFacts, { shield }: Settings): number {
   const killed = Math.min(graceSeconds + LAUNCHER_GRACE_SECONDS, shield.maxPodGracePeriodSeconds);
   return killed - shield.shutdownSeconds - LATE_SECONDS;
@@ -68,7 +73,9 @@ export function isShieldable(vmi: VmiFacts, settings: Settings): boolean {
   return isLong && phase === "Running" && canMigrate(vmi, settings);
 }
 
-/** Returns the label's time in milliseconds since the epoch. Returns 0 for a value that Lifeboat did not write. */
+/**
+ * Returns the time in the label, in milliseconds since the epoch. Returns 0 for a value that Lifeboat did not write.
+ */
 function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
@@ -78,7 +85,7 @@ function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
   return now.getTime() + holdSeconds(vmi, settings) * 1000;
 }
 
-/** Returns whether it is time to read the Events of refused shutdowns. */
+/** Returns true if it is time to read the Events of refused shutdowns. */
 export function isCheckDue(vmi: VmiFacts, { settings, now }: Moment): boolean {
   const until = untilOf(vmi);
   return vmi.shield !== OVER && (until <= now.getTime() || until > longest(vmi, settings, now) + 1000);
@@ -92,15 +99,15 @@ export function planShield(w: ShieldWorld): Plan {
   return { chains: [...cover(w), ...w.shielded.flatMap((one) => judge(one, w))] };
 }
 
-/** Covers all VMs of a node, because the kubelet ends them in its own order. */
+/** Labels all VMs of a node, because the kubelet decides in which order it ends them. */
 function cover({ pressured, settings, now }: ShieldWorld): readonly (readonly Action[])[] {
   const vmsOnNode = pressured.flatMap(({ vmsOnNode }) => vmsOnNode).map(({ vmi }) => vmi);
   return vmsOnNode.filter((vmi) => isOpen(vmi, settings)).map((vmi) => [putOn(vmi, longest(vmi, settings, now))]);
 }
 
 /**
- * Returns the action that labels a moving VM. Without the label, virt-handler could shut the guest down while the
- * target pod starts, or after a failed migration.
+ * Returns the action that adds the label to a moving VM. Without the label, virt-handler could shut the guest down
+ * while the target pod starts, or after a failed migration.
  */
 export function armFor(
   vmi: VmiFacts,
@@ -124,16 +131,16 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
   const since = refusedSince(vmi, refusal, hold);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
   if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
-  // Deletes unfinished migrations: a guest cannot shut down during a migration, and the launcher would destroy the
-  // guest.
+  // Deletes unfinished migrations. A guest cannot shut down during a migration, so the launcher would kill it at the
+  // end of its grace period.
   const unfinished = migrations.filter((migration) => !isFinal(migration) && !migration.deleting);
   const end = unfinished.map((migration): Action => ({ verb: "DeleteMigration", migration }));
   return [[{ verb: "Shield", vmi, value: OVER }, ...end]];
 }
 
 /**
- * Returns whether the VM is in danger: its node is under pressure, or the VM has an active Evacuation from the node.
- * The Evacuation may have any cause, because a preemption may wait for a drain's migration.
+ * Returns true if the node of the VM is under pressure, or if the VM has an active Evacuation from the node. The
+ * Evacuation may have any cause, because a preemption may wait for a migration of a drain.
  */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;
@@ -141,8 +148,8 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
 }
 
 /**
- * Returns the time of the first refused shutdown since the label was set. For unknown refusals, returns the time when
- * the label was set.
+ * Returns the time of the first refused shutdown since the label was set. If the refusals are unknown, returns the time
+ * at which the label was set.
  */
 function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
   const since = untilOf(vmi) - hold;
