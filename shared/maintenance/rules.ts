@@ -61,8 +61,8 @@ function expired(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Returns the phase Evacuated if the last VM or pod has left the node since the last reconcile. In this case the phase
- * is not Expired.
+ * Returns the phase Evacuated if the last VM or pod has just left the node. The phase is then Evacuated even if the
+ * time is over.
  */
 function drained(w: NodeWorld): NodeNext | undefined {
   if (!hasStarted(w.ne) || nodeToDrain(w)?.unschedulable !== true) return undefined;
@@ -123,7 +123,7 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * The node is not cordoned for this NodeEvacuation yet. If a person has already cordoned the node, it stays cordoned
+ * The node is not cordoned for this NodeEvacuation yet. If somebody else has cordoned the node, it remains cordoned
  * after the end.
  */
 function notCordoned(w: NodeWorld): NodeNext | undefined {

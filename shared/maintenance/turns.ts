@@ -27,8 +27,8 @@ export function turnsOf(views: readonly VmView[], w: NodeWorld): Turns {
 }
 
 /**
- * Starts migrations while fewer than the allowed number of VMs are moving. Skips a VM if its owner delays it, or if
- * another party's Evacuation of the VM is Blocked.
+ * Starts migrations up to the allowed number. Skips a VM if its owner delays it, or if another party's Evacuation of
+ * the VM is Blocked.
  */
 function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   const staying = new Map<VmView, VmView>();
@@ -46,8 +46,7 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
 }
 
 /**
- * Returns the state of a VM whose active Evacuation is Blocked. Such a VM does not use up the number of allowed
- * migrations.
+ * Returns the state of a VM whose active Evacuation is Blocked. Such a VM is not included in the number of moving VMs.
  */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
@@ -60,7 +59,6 @@ function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
   return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];
 }
 
-/** Returns all stops that are due, but at most one restart. */
 function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
   const due = views.filter((view) => isShutdownDue(view, w));
   const stops = due.filter(({ way }) => way === "ShutDown");
@@ -70,7 +68,6 @@ function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
 
 function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
-  // Another process has already started the restart or the stop.
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
   // A pod has at most one Evacuation. Lifeboat withdraws the Evacuation that migrates the VM before it shuts the VM
   // down.
@@ -79,9 +76,6 @@ function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];
 }
 
-/**
- * Returns the number of earlier failed attempts. KubeVirt reports these VMs as migratable, but their migrations fail.
- */
 function inheritedOf({ blocker }: VmView, evacuations: readonly EvacuationFacts[]) {
   if (blocker?.reason !== "Abandoned" && blocker?.reason !== "BoundToNode") return undefined;
   const failed = evacuations.filter((e) => e.status.phase === "Abandoned").map(({ status }) => status.attempts);

@@ -24,14 +24,12 @@ export type Fate = "Moving" | "Next" | "Waits" | "Goes" | "ShutsDown" | "Blocked
 export interface VmView {
   readonly vmi: VmiFacts;
   readonly fate: Fate;
-  /** The reason why the VM does not leave on its own. */
   readonly blocker?: NodeBlocker | undefined;
   /** True if a PodDisruptionBudget currently refuses the restart or stop of the VM. */
   readonly isKept?: true;
   /** True if Lifeboat does not shut the guest down yet, because something else blocks the drain. */
   readonly isHeldBack?: true;
   readonly way?: "Restart" | "ShutDown";
-  /** The VM's active Evacuation, if its phase is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 
@@ -79,7 +77,7 @@ export function heldByBlocked(vmi: VmiFacts, { status: { reason = "", message = 
   return blocked(vmi, reason, message, remedyOfBlocked(reason));
 }
 
-/** The maximum number of VMs that one NodeEvacuation restarts after failed migrations. */
+/** The maximum number of VMs that one NodeEvacuation restarts because their migrations failed. */
 const MOST_FOR_FAILURES = 2;
 
 function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
@@ -130,10 +128,6 @@ function pinned(vmi: VmiFacts, w: NodeWorld): VmView {
   return staying(vmi, blockerOf(vmi, "NotMigratable", MESSAGES.cannotMigrate(vmi)), w);
 }
 
-/**
- * Returns the next step for a VM that can migrate. The VM is blocked if no other node meets the requirements of its
- * owner.
- */
 function movable(vmi: VmiFacts, w: NodeWorld): VmView {
   const why = boundTo(vmi, w);
   return why === undefined ? mayMove(vmi, w) : staying(vmi, blockerOf(vmi, "BoundToNode", why), w);

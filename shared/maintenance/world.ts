@@ -24,7 +24,6 @@ export interface NodeNext {
   /** These actions are performed, in any order, before the status is written. */
   readonly first?: readonly Action[];
   readonly chains?: readonly (readonly Action[])[];
-  /** True if another reconcile should follow immediately. */
   readonly again?: boolean;
 }
 

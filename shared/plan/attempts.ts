@@ -21,7 +21,6 @@ export interface Attempt {
   readonly vm: string;
   /** `FindsNoPlace`: no node had room for the target pod, so the result says nothing about the VM. */
   readonly outcome: "Proves" | "Fails" | "FindsNoPlace";
-  /** The reason why the migration failed. Absent if it did not fail. */
   readonly reason?: string;
 }
 
@@ -29,7 +28,7 @@ export interface Attempt {
 export interface PlanHistory {
   readonly f: PlanFacts;
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
-  /** Launcher pods by `namespace/name`, including pods that have ended. */
+  /** Launcher pods, keyed by `namespace/name`. Includes pods that have ended. */
   readonly podOf: ReadonlyMap<string, PlanPod>;
   /** The launcher pod in which the guest of each VM currently runs. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
@@ -128,9 +127,6 @@ export function attemptsOf(history: PlanHistory, launcher: string | undefined): 
 
 type Result = Pick<Attempt, "outcome" | "reason">;
 
-/**
- * Returns the result of a migration. Returns undefined if the target pod has a launcher image other than `launcher`.
- */
 function resultOf(migration: PlanMigration, launcher: string | undefined, history: PlanHistory): Result | undefined {
   const target = targetOf(migration, history);
   const image = target?.image ?? imageAt(history.runs, migration.schedulingSince);
@@ -179,7 +175,6 @@ function sourceImageOf(migration: PlanMigration, vmi: PlanVmi, history: PlanHist
  */
 const KEPT_MIGRATIONS = 5;
 
-/** Returns the creation time of a migration's source pod. Returns undefined if the time is unknown. */
 function bornAt(
   { sourcePod, createdAt }: PlanMigration,
   vmi: PlanVmi,

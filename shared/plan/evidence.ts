@@ -19,7 +19,6 @@ export type Proof = "Proven" | "Unproven" | "Failing";
 
 export interface VmClass extends ClassKey {
   readonly proof: Proof;
-  /** The VMs, as `namespace/name`. */
   readonly vms: readonly string[];
   /** A VM that should migrate first, to show that VMs of this class can migrate. Absent if no VM of the class runs. */
   readonly canary?: string;

@@ -14,7 +14,6 @@ export interface PlanFacts extends Moment {
   readonly vmis: readonly PlanVmi[];
   /** The VirtualMachines, keyed by `namespace/name` of their VMIs. */
   readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
-  /** All migrations, including finished ones. */
   readonly migrations: readonly PlanMigration[];
   readonly evacuations: readonly EvacuationFacts[];
   readonly budgets: readonly BudgetFacts[];
@@ -47,7 +46,6 @@ export interface PlanVmi extends VmiFacts {
   readonly isOutdated?: true;
   /** The creation time of the VM's first pod, in milliseconds since the epoch. */
   readonly startedAt?: number;
-  /** The VM's last migration within the cluster, if it has ended. */
   readonly lastFinished?: PlanMigration;
 }
 
@@ -70,13 +68,11 @@ export interface PlanOptions {
   /** The nodes to drain. They are drained in this order unless `order` is `planned`. */
   readonly nodes: readonly string[];
   readonly order: (typeof ORDERS)[number];
-  /** The number of nodes that are drained at the same time. */
   readonly parallel: number;
   readonly at: Date;
   readonly until?: Date | undefined;
   /** The bandwidth of each migration, in bytes per second. */
   readonly bandwidth?: number | undefined;
-  /** The drain options, as in a NodeEvacuation. */
   readonly template: Pick<NodeEvacuationSpec, "startIf" | "virtualMachines" | "forceShutdowns" | "otherPods">;
 }
 
@@ -112,12 +108,10 @@ export interface NodePlan {
    */
   readonly unproven: number;
   readonly failing: number;
-  /** The resources that are missing on other nodes for this node's VMs. */
   readonly shortage?: string;
   readonly roomAfter?: string;
   /** VMs, as `namespace/name`, that can leave only if kube-scheduler chooses certain nodes. */
   readonly unsure: readonly string[];
-  /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];
   readonly pods: readonly PodVerdict[];
   readonly unknown: readonly string[];

@@ -27,7 +27,6 @@ export function givenBy(facts: PlanFacts, options: Given["options"]): Given {
 
 export interface NodeJudged {
   readonly found: Preflight;
-  /** True if the drain does not start. */
   readonly isRefused: boolean;
   readonly judged: Judged;
 }
@@ -86,7 +85,6 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
   } satisfies PreflightFacts;
 }
 
-/** Returns the facts for the verdict on a drain that starts at `options.at`. */
 function worldFor(facts: PreflightFacts, { facts: { settings, vms }, options }: Given): NodeWorld {
   const ne = nodeEvacuationOf(facts.node.name, options);
   return { ne, facts: factsOn(facts, vms), settings, now: options.at, isThorough: true };

@@ -56,9 +56,8 @@ export interface Judged {
 }
 
 /**
- * The next place of a pod. `there`: the pod runs on a known node. `anew`: the node is chosen during this drain.
- * `later`: the node is chosen after this drain. `Follows`: the pod runs on the node of its launcher pod. `Gone`: the
- * pod is deleted.
+ * The next place of a pod. `there`: it runs on a known node. `anew`: its node is chosen during this drain. `later`: its
+ * node is chosen after this drain. `Follows`: it runs on the node of its launcher pod. `Gone`: it is deleted.
  */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";

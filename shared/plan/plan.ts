@@ -18,7 +18,7 @@ import { type PlanTimes, timesOf } from "./time.ts";
 export interface Plan {
   readonly verdict: NodeVerdict;
   readonly nodes: readonly NodePlan[];
-  /** The start time, in RFC 3339. */
+  /** The start in RFC 3339. */
   readonly begins: string;
   readonly takes: Range;
   readonly basis: string;
@@ -29,7 +29,6 @@ export interface Plan {
   readonly stuck?: readonly string[];
   /** Lists that could not be read, with the questions that remain open. */
   readonly unread: readonly string[];
-  /** Nodes in the request that do not exist. */
   readonly missing: readonly string[];
 }
 
@@ -113,7 +112,6 @@ function nodePlanOf(step: Step, at: number, doubt: Doubt, seen: NodeSeen): NodeP
   return doubt.isRefused ? refusedPlanOf(step, at, seen) : drainedPlanOf(step, at, doubt, seen);
 }
 
-/** Returns the plan for a node whose drain is refused. The VMs remain on the node. */
 function refusedPlanOf(step: Step, at: number, seen: Seen): NodePlan {
   const { node, found } = step;
   const { starts, ends } = seen.times.steps[at] ?? { starts: NEVER, ends: NEVER };
@@ -212,7 +210,6 @@ function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
 
 export const HELD_BACK = "HeldBack";
 
-/** Returns the verdict on a pod whose guest is not shut down, because something else blocks the drain. */
 function heldBack(pod: PodVerdict): PodVerdict {
   if (pod.outcome !== "ShutsDown") return pod;
   const { room: _, remedy: __, ...rest } = pod;
@@ -228,7 +225,6 @@ function failingText(vm: string, own: VmClass | undefined): string {
   return PLAN_MESSAGES.failing(vm, times, reason);
 }
 
-/** Returns the node that should be drained before this node, according to the better order. */
 function roomAfter(node: string, { better }: Seen): { readonly roomAfter?: string } {
   if (better === undefined || better.stuck.includes(node)) return {};
   const before = better.nodes[better.nodes.indexOf(node) - 1];

@@ -67,10 +67,8 @@ export async function observePlan(
 type Optional = keyof typeof OPEN_WITHOUT;
 type List<T> = (onOdd: () => void) => Promise<readonly T[]>;
 
-/** Reads lists, and collects messages about lists that could not be read. */
 function newReads(say: (what: string) => void) {
   const unread: string[] = [];
-  /** Resources with objects that could not be parsed. */
   const odd = new Set<string>();
   const read = async <T>(what: string, list: List<T>): Promise<readonly T[]> => {
     say(what);

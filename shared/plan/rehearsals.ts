@@ -13,21 +13,17 @@ type Template = PlanOptions["template"];
 
 /** What all simulations show about one node. */
 export interface Doubt {
-  /** The reasons why the drain may not go as planned. */
   readonly reasons: readonly string[];
   /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
   /** VMs, as `namespace/name`, whose guests may be shut down again on this node after an earlier node. */
   readonly mayEnd: readonly string[];
-  /** True if the drain starts in no simulation. */
   readonly isRefused: boolean;
 }
 
 interface Outcome extends Pick<Step, "node" | "isRefused"> {
   readonly verdict: NodeVerdict;
-  /** VMs and pods that do not fit on any other node. */
   readonly homeless: readonly string[];
-  /** VMs, as `namespace/name`, whose guests are shut down. */
   readonly ending: readonly string[];
   readonly fates: ReadonlyMap<string, Fate>;
 }

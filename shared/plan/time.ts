@@ -15,7 +15,6 @@ export interface PlanTimes {
   /** The start and end of each step, in seconds since the start of the plan. */
   readonly steps: readonly { readonly starts: Range; readonly ends: Range }[];
   readonly total: Range;
-  /** The basis of the estimate, as text. */
   readonly basis: string;
 }
 
@@ -49,7 +48,6 @@ function atOnceOf(
   return Math.max(1, Math.min(Math.floor(parallelMigrationsPerCluster / parallel), parallelOutboundMigrationsPerNode));
 }
 
-/** What has to happen on a node before it is drained. */
 interface Load {
   readonly moving: readonly VmiFacts[];
   readonly restarts: readonly VmiFacts[];
@@ -95,7 +93,7 @@ const TAKES = {
   start: [15, 60],
 } as const;
 
-/** A factor for the load of the network and the nodes. It is the same for all VMs. */
+/** A random factor for the load of the network and the nodes. It is the same for all VMs. */
 const SAME_FOR_ALL = [0.88, 1.18] as const;
 
 function drawn(steps: readonly Step[], loads: readonly Load[], { atOnce, seconds, dice }: Drawing): Draw {

@@ -14,7 +14,6 @@ export interface Filled {
 
 export interface PresentPods {
   readonly filled: Map<string, Filled>;
-  /** The pods, keyed by UID. Pods that have ended are left out. */
   readonly pods: Map<string, NeighbourPod>;
   readonly directory: Directory;
 }
@@ -25,7 +24,6 @@ export interface PresentPods {
  */
 export interface Board {
   readonly filled: Map<string, Filled>;
-  /** The pods at the start, keyed by UID. */
   readonly before: ReadonlyMap<string, NeighbourPod>;
   /** Pods that were added or removed later. The value is undefined if the pod was removed. */
   readonly since: Map<string, NeighbourPod | undefined>;

@@ -56,7 +56,7 @@ export function seenIn(
 
 /** KubeVirt needs about this long to create the first migration. */
 const START_SECONDS = 3;
-/** The estimate is multiplied by these factors to get its lower and upper end. */
+/** The lower and the upper bound of the estimate, as factors of the likely duration. */
 const RANGE = { least: 2 / 3, most: 4 / 3 };
 const POLL_SECONDS = 5;
 

@@ -21,7 +21,6 @@ type Wanted = "Everything" | ReadonlySet<string>;
 
 export interface Listed<T> {
   readonly items: readonly T[];
-  /** Messages about lists that could not be read. */
   readonly unread: readonly string[];
 }
 

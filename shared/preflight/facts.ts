@@ -16,16 +16,13 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly uid: string;
   readonly phase: string;
   readonly deleting: boolean;
-  /** The pod's preferences for nodes. Absent if the pod has none. */
   readonly placementTerms?: PlacementTerms;
-  /** The UID of the ReplicaSet that controls the pod. */
   readonly replicaSet?: string;
 }
 
 /** A pod on the node that will be drained. */
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
   readonly limits?: Resources;
-  /** Names of PersistentVolumeClaims. */
   readonly claims: readonly string[];
   /**
    * PersistentVolumeClaims that are created and deleted together with the pod. The replacement of the pod gets new
@@ -88,13 +85,10 @@ export interface PreflightFacts extends Moment {
   /** All nodes except the node to drain. `otherPods` are the pods on these nodes. */
   readonly otherNodes: readonly FitNode[];
   readonly otherPods: readonly NeighbourPod[];
-  /** Volumes that only some nodes can access. */
   readonly volumes: readonly Volume[];
   /** VMIs of the launcher pods on the node. If a VMI is missing in this list, it no longer exists. */
   readonly vmis: readonly VmiFacts[];
-  /** All Evacuations of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
-  /** All unfinished migrations of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
   /** Successful migrations of any VMIs in the cluster. */
   readonly finished: readonly MigrationFacts[];
@@ -102,7 +96,6 @@ export interface PreflightFacts extends Moment {
   readonly migratingElsewhere: readonly VmiFacts[];
   /** PodDisruptionBudgets in the namespaces of the pods, including those that Lifeboat did not create. */
   readonly budgets: readonly BudgetFacts[];
-  /** VMs that leave other nodes at the same time. They are placed first. */
   readonly leavingElsewhere: readonly Leaving[];
   /** The quotas of all namespaces. Empty if the node has no VM. */
   readonly quotas: readonly QuotaFacts[];
@@ -142,7 +135,7 @@ export interface RoomFound {
   readonly nodes: number;
   /** Fields that KubeVirt may or may not set in the next pod. A pod with these fields would not fit. */
   readonly unsure?: readonly string[];
-  /** If the pod fits on no node, the reason. */
+  /** The reason why the pod fits on no node. */
   readonly message?: string;
 }
 
@@ -161,11 +154,9 @@ export interface PodVerdict {
 
 export interface DrainTime {
   readonly moves: number;
-  /** The number of VMs that move at the same time. */
   readonly atOnce: number;
   /** The shortest and the longest likely duration. */
   readonly seconds: { readonly least: number; readonly most: number };
-  /** The basis of the estimate, as text. */
   readonly basis: string;
 }
 

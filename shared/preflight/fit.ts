@@ -40,9 +40,7 @@ export interface Spot {
 export interface Around {
   readonly isRepelled?: Judge | undefined;
   readonly isUneven?: Judge | undefined;
-  /** CPU labels that the node must have. */
   readonly cpu?: Labels;
-  /** Volumes of the pod that only some nodes can access. */
   readonly volumes?: readonly { readonly reachedFrom: readonly NodeSelectorTerm[] }[];
 }
 
@@ -138,7 +136,6 @@ export interface Neighbour {
   readonly namespace: string;
   readonly nodeName: string;
   readonly labels: Labels;
-  /** Only required terms. */
   readonly antiAffinity: readonly PodTerm[];
 }
 

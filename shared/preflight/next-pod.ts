@@ -134,7 +134,6 @@ function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
 
 interface From {
   readonly asks: GuestAsks;
-  /** The requirements from which KubeVirt rendered the current pod. */
   readonly had: GuestAsks;
   readonly rendering: Rendering;
   /** Returns true if the next pod also selects the KubeVirt label `key` of the current pod. */

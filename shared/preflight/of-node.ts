@@ -49,7 +49,7 @@ export function preflightOf(name: string, flags: DrainFlags, deciding: Deciding)
     migratingElsewhere: migrating.filter(({ nodeName }) => nodeName !== name),
     leavingElsewhere: leaving.items,
     volumes: volumes.items,
-    // Migrations that could not be read are not reported, because an estimate is possible without them.
+    // Unread migrations are not reported, because an estimate is possible without them.
     finished: finished.items,
     unread: [...here.unread, ...otherPods.unread, ...volumes.unread, ...leaving.unread, ...rollout],
   };

@@ -16,7 +16,6 @@ import { bestOf } from "./score.ts";
 import { unevenness } from "./spread.ts";
 
 export interface Wanted extends NextPod<PreflightPod> {
-  /** The node on which the pod already runs. */
   readonly there?: string | undefined;
 }
 
@@ -30,7 +29,6 @@ type World = Pick<
   "node" | "otherNodes" | "otherPods" | "pods" | "volumes" | "scoring" | "lots" | "present"
 >;
 
-/** Everything that affects the placement, including hotplug pods (`holders`) and the labels of each node. */
 interface Seen extends World {
   readonly holders: readonly PreflightPod[];
   readonly labelsOf: ReadonlyMap<string, Labels>;
@@ -86,9 +84,7 @@ export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay):
 
 /** Changes that happen before the first pod is placed. */
 interface Before {
-  /** Pods that have left the node. */
   readonly gone?: readonly PreflightPod[];
-  /** Pods that have moved to another node. */
   readonly moved?: readonly NeighbourPod[];
   /** Hotplug pods of the VMs. They use volumes that the VMs' next pods need. */
   readonly hotplug?: readonly PreflightPod[];
@@ -119,7 +115,6 @@ function boardBefore({ gone = [], moved = [] }: Before, w: World): Board {
   return board;
 }
 
-/** Sorts VMs into the order in which Lifeboat asks them to leave. */
 function inOrder({ flags, vmis }: Moving) {
   const order = flags?.order;
   if (order === undefined || order === "LargestFirst") return largestFirst;

@@ -35,7 +35,6 @@ const Spec = z.lazy(() =>
  */
 const ASSUMED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
-/** Undefined if the pod has no preferences. */
 const TermsOfPod = z.lazy(() =>
   z.pipe(
     z.object({ spec: Spec }),

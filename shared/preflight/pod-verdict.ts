@@ -34,7 +34,6 @@ function is(outcome: PodOutcome, reason: string, message: string): Found {
 /** The preflight checks an ordinary eviction, like an eviction by `kubectl drain`. */
 const REQUEST = { username: "preflight", cause: "ApiEviction" } as const;
 
-/** The evicted VM, and Lifeboat's decision about its eviction. */
 type Ruled = readonly [vmi: VmiFacts | undefined, ruling: EvictionDecision];
 
 function ruleOn(pod: PodFacts, f: PreflightFacts): Ruled {

@@ -18,7 +18,6 @@ const Asking = z.lazy(() =>
   }),
 );
 
-/** Parses the same object with several schemas. */
 function reader(input: unknown, issues: Issues) {
   return <S extends z.ZodMiniType>(schema: S): z.output<S> | undefined => {
     const { data, error } = schema.safeParse(input);

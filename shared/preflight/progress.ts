@@ -73,7 +73,6 @@ export function failingPhase({ evacuation, verdict }: Subject): "BackingOff" | "
   return phase === "BackingOff" || phase === "Abandoned" ? phase : undefined;
 }
 
-/** Returns the target node. A finished migration is checked first, then the VMI, and then the Evacuation. */
 function targetOf({ migration, vmi, evacuation }: Subject): string | undefined {
   return [migration?.targetNode, vmi?.targetNode, evacuation?.status.targetNode].find(Boolean);
 }

@@ -10,7 +10,6 @@ import type { FitNode } from "./fit.ts";
 export interface QuotaMarks {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Names of the programs that wrote fields of the quota. */
   readonly managers: readonly string[];
 }
 

@@ -21,7 +21,6 @@ export interface HeldByBudget {
 }
 
 interface Replacing {
-  /** Pods that cannot be evicted, keyed by UID. */
   readonly held: ReadonlyMap<string, HeldByBudget>;
   /**
    * Pods of PodDisruptionBudgets that do not allow all evictions at once. Their replacements must fit on other nodes.
@@ -63,7 +62,6 @@ function heldBy(budget: string, room: RoomFound | undefined): HeldByBudget {
 }
 
 interface QuotaFinding {
-  /** The reason why a quota refuses the target pod. Absent if no quota refuses it. */
   readonly refusal?: string;
   readonly unknown: readonly string[];
 }
@@ -127,7 +125,6 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
 }
 
 interface Around {
-  /** The reason why more quota may soon be free. Undefined if there is no known reason. */
   readonly why: string | undefined;
   readonly nodes: readonly FitNode[];
 }
@@ -150,7 +147,6 @@ function judged(quota: QuotaFacts, added: Amounts, { why, nodes }: Around): Quot
   return { refusal: MESSAGES.quotaRefuses(quota, shortage), unknown };
 }
 
-/** Lists the resources of which the quota has too little left. */
 function shortagesOf({ hard, used }: QuotaFacts, added: Amounts) {
   return Object.entries(hard).flatMap(([resource, most]) => {
     const [needed, left] = [added.get(resource) ?? 0, Math.max(0, most - (used[resource] ?? 0))];

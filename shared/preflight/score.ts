@@ -14,7 +14,6 @@ interface Scored {
   readonly pod: PreflightPod;
   readonly nodes: readonly FitNode[];
   readonly board: Board;
-  /** The labels of all nodes, keyed by node name. */
   readonly labelsOf: ReadonlyMap<string, Labels>;
   readonly scoring: "MostAllocated" | undefined;
   /** The seed of the random choices between nodes with the same score. */
@@ -25,7 +24,7 @@ const MOST = 100;
 
 interface Plugin {
   readonly weight: number;
-  /** Returns a score between 0 and 100 for each node. */
+  /** The score is a number from 0 to 100. */
   readonly score: (scored: Scored) => readonly number[];
 }
 
@@ -195,10 +194,6 @@ function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): 
   });
 }
 
-/**
- * Returns how equal the used fractions of CPU and memory are. Returns 100 if they are equal or if the node lacks one of
- * the resources.
- */
 function evennessOf(cpu: number, memory: number): number {
   if (!Number.isFinite(cpu + memory)) return MOST;
   return Math.trunc(MOST * (1 - Math.abs(Math.min(1, cpu) - Math.min(1, memory)) / 2));

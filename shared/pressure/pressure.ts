@@ -48,7 +48,6 @@ export interface CandidateNode {
 export interface KubeletSignal {
   readonly vmi: VmiFacts;
   readonly pod: Pick<PodFacts, "name" | "uid">;
-  /** The kubelet's reason, from an Event or from a condition of the pod. */
   readonly reason: string;
   readonly node: NodeFacts | undefined;
 }
@@ -117,8 +116,8 @@ interface Selecting extends PressureWorld {
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns true if the VM uses up one of the node's parallel outbound migrations. Returns false if its migration never
- * starts, so that other VMs can leave.
+ * Returns true if the VM is included in the node's limit of outbound migrations. If its migration never starts, the VM
+ * is not included, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt's limit includes migrations of users and of external controllers.

@@ -27,7 +27,6 @@ export interface Deps {
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
-  /** No work starts after this time. Absent if there is no limit. */
   readonly until?: Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }

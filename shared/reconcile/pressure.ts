@@ -65,9 +65,6 @@ function largestFirst(a: FitNode, b: FitNode): number {
   return (b.allocatable["memory"] ?? 0) - (a.allocatable["memory"] ?? 0);
 }
 
-/**
- * Reads the requested nodes, nodes whose kubelets are ending pods, and nodes that VMs are leaving because of pressure.
- */
 async function nodesConcerned(seen: Seen, cluster: Client): Promise<readonly NodeFacts[]> {
   const { nodes, evacuations } = seen;
   const known = new Set(nodes.map((node) => node.name));
@@ -125,7 +122,6 @@ async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonl
   }
 }
 
-/** Lists pods that their kubelets are ending or have ended, with the reported reason. */
 function endingPods({ requests, pods }: SignalsAsked) {
   return requests.flatMap((request) => {
     const pod = request.kind === "EndingPod" ? pods.find((one) => keyOf(one) === keyOf(request)) : undefined;
@@ -134,8 +130,8 @@ function endingPods({ requests, pods }: SignalsAsked) {
 }
 
 /**
- * Returns the kubelets' signals. Events arrive early enough. The status of a pod shows the kubelet's decision only
- * after the containers have ended.
+ * Returns the kubelets' signals from events. The status of a pod shows the kubelet's decision only after the containers
+ * have ended.
  */
 function signalsOf(seen: Seen, nodes: ReadonlyMap<string, NodeFacts>): Pressure["signals"] {
   const vmiOf = new Map(seen.vmis.map((vmi) => [keyOf(vmi), vmi]));

@@ -11,7 +11,7 @@ import { planSteering } from "../maintenance/rolling/steering.ts";
 import { attempt, carryOut, type Deps, isTime, NOTHING, type Result, sum } from "./carry-out.ts";
 
 export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
-  /** True to reconcile RollingMaintenances even if none of their NodeEvacuations has changed. */
+  /** True if RollingMaintenances should be reconciled even if none of their NodeEvacuations has changed. */
   readonly isRolling: boolean;
 }
 
@@ -70,9 +70,6 @@ async function steer(deps: Deps): Promise<Result> {
   return sum([found, result]);
 }
 
-/**
- * Reconciles each node that is being drained. Immediately reconciles each VM whose evacuation starts or is cancelled.
- */
 async function emptyEach(deps: Deps, which: Which, reconcileVm: ReconcileVm) {
   const work = () => reconcileNodeEvacuations({ ...deps, ...which });
   const { found = [], result } = await attempt("listing NodeEvacuations", deps, work);

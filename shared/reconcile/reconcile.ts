@@ -80,7 +80,6 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([ofVmis, ofNodes, ...others]);
 }
 
-/** Selects NodeEvacuations that have not ended or whose cleanup is not complete. */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
   const uids = new Set(evacuations.filter(isActive).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
@@ -111,7 +110,6 @@ function underWay(evacuations: readonly EvacuationFacts[]): Result {
   return { ...NOTHING, isUnderWay: evacuations.some(isUnderWay) };
 }
 
-/** Returns the Evacuations that are due. `here` contains the VMIs of their node. */
 function dueOf(evacuations: readonly EvacuationFacts[], here: readonly VmiFacts[], { settings, clock }: Deps) {
   const now = clock();
   return evacuations.filter((e) => {
@@ -172,7 +170,6 @@ export async function reconcileRequested(requests: readonly ReconcileRequest[], 
   return sum([...all, await reconcileShield(deps)]);
 }
 
-/** Reconciles unfinished NodeEvacuations after events about them, their nodes or their RollingMaintenances. */
 async function emptyConcerned(
   requests: readonly ReconcileRequest[],
   { nodeEvacuations }: Result,

@@ -14,7 +14,6 @@ import { decideOnVmi, type VmiDecision } from "./decide-on-vmi.ts";
 export interface Known {
   /** The VMI's Evacuations. The caller read them before the VMI. */
   readonly evacuations?: readonly EvacuationFacts[];
-  /** Pods of the VMI for which an event has arrived. */
   readonly pods?: readonly PodFacts[];
   readonly reviewed?: Reviewed;
 }
@@ -49,7 +48,6 @@ function ruleFor(key: NamespacedName, { pods = [] }: Known, { settings, clock, w
   return (facts: Facts) => decideOnVmi(key, pods, { facts, ...moment });
 }
 
-/** Returns the sources that may be outdated, in the order in which they are tried. */
 function sourcesOf(
   key: NamespacedName,
   { evacuations, pods = [], reviewed }: Known,

@@ -11,7 +11,6 @@ export interface Validity {
 export interface CertificateFacts {
   /** True if the caBundle contains the certificate itself or a CA that issued it. */
   readonly trusted: boolean;
-  /** The validity periods of the certificate and of the CA in the caBundle. */
   readonly chain: readonly Validity[];
 }
 

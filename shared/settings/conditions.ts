@@ -9,7 +9,6 @@ import type { Condition, ConfigurationObserved } from "../kube/facts.ts";
 import { SETTINGS_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface ConfigurationFindings {
-  /** Each problem contains a field and its expected value. */
   readonly problems: readonly string[];
   readonly notes: readonly string[];
   readonly lacking: readonly string[];

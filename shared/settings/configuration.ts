@@ -68,7 +68,6 @@ export function defaultConfiguration(): ConfigurationSpec {
 
 export interface ParsedConfiguration {
   readonly value: ConfigurationSpec;
-  /** Problems with fields that are unknown or have invalid values. */
   readonly problems: readonly ConfigProblem[];
 }
 
@@ -91,7 +90,6 @@ function pathsOf(issue: z.core.$ZodIssue): readonly (readonly PropertyKey[])[] {
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
-/** Removes the field at the path. If the path leads into a list, removes the whole list. */
 function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknown {
   if (key === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const fields = Object.entries(value).map(([name, its]) => [name, name === key ? without(its, path) : its] as const);

@@ -16,12 +16,11 @@ export interface Feature {
   readonly gates: readonly FeatureGate[];
   /** Returns true if the feature is on. If absent, the feature is on when one of its feature gates is on. */
   readonly isOn?: (settings: Settings) => boolean;
-  /** The names of the feature's manifests, in the order in which they are applied. */
+  /** The manifests, in the order in which they are applied. */
   readonly manifests: readonly string[];
   /** The permissions in the manifest NAME.yaml, and what does not work without each permission. */
   readonly permissions?: readonly Permission[];
   readonly needs?: VersionRow;
-  /** The feature gate of KubeVirt that must be enabled. */
   readonly kubevirtGate?: string;
   /** A warning about actions that a Worker without the relay performs too late or never. */
   readonly withoutRelay?: string;

@@ -25,7 +25,6 @@ export function isPolicyWanted(policy: HoldPolicy, settings: Pick<Settings, "fea
 export interface HoldVerdict {
   readonly reason: "Holds" | "PolicyWithoutGate" | "PolicyMissing" | "HandlerEndsWithTaint";
   readonly message: string;
-  /** The advice to the administrator. Undefined if nothing has to be done. */
   readonly fix?: string;
 }
 

@@ -15,7 +15,6 @@ export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
-  /** Called after a failed read if the work continues. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 
@@ -49,7 +48,6 @@ export class SettingsCache {
   }
 }
 
-/** Reads the settings. If the read fails, returns the last known settings. Throws the error if there are none. */
 async function readOrLast(cluster: Client, last: LoadedSettings | undefined): Promise<LoadedSettings> {
   try {
     return await read(cluster);

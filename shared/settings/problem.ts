@@ -42,7 +42,6 @@ function measureOf({ origin }: { readonly origin: string }): string {
 export interface ConfigProblem {
   /** The path of the key, for example `CLUSTERS.prod.server`. */
   readonly field: string;
-  /** The expected value, as text. */
   readonly message: string;
 }
 

@@ -124,7 +124,7 @@ export function defaultsOf(fields: Fields): unknown {
 }
 
 export interface Settings extends OwnSettings {
-  /** `spec.configuration.evictionStrategy` of the KubeVirt object. */
+  /** `spec.configuration.evictionStrategy` of the KubeVirt object, as written. */
   readonly clusterStrategy?: string;
   readonly featureGates: readonly FeatureGate[];
   readonly drainTaintKey: string;
@@ -134,7 +134,6 @@ export interface Settings extends OwnSettings {
    * True if a policy of the API server refuses deletions for NoExecute taints. Read only if the feature gate is off.
    */
   readonly isHoldingTaints: boolean;
-  /** True if virt-handler tolerates NoExecute taints. */
   readonly handlerToleratesNoExecute: boolean;
   readonly isShieldOn: boolean;
   readonly limits: {
@@ -157,7 +156,6 @@ export interface Rendering {
   readonly memoryOvercommit: number;
   /** The number of virtual CPUs for each requested CPU. */
   readonly cpuAllocationRatio: number;
-  /** The ratio by which KubeVirt multiplies the memory overhead. */
   readonly overheadRatio: number;
   readonly nodeSelectors: Readonly<Record<string, string>>;
 }

@@ -9,9 +9,7 @@ export type Product = keyof typeof PRODUCTS;
 export interface VersionRow {
   readonly of: Product;
   readonly since: number;
-  /** How the product behaves since this version. */
   readonly does: string;
-  /** How Lifeboat handles this behavior. */
   readonly lifeboat: string;
   /** The files that depend on this row. Each of these files mentions the row in a comment. */
   readonly usedIn: readonly string[];

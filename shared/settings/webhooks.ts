@@ -30,7 +30,6 @@ export interface WebhookExpectation {
 
 export interface WebhookState {
   readonly endpoint: WebhookEndpoint;
-  /** The reason why the API server does not call Lifeboat. */
   readonly problem?: { readonly reason: "WebhookMissing" | "WebhookMisconfigured"; readonly message: string };
   /** The validity periods of the certificate and of the CA that the API server trusts. */
   readonly chain?: readonly Validity[];

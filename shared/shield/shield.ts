@@ -53,7 +53,6 @@ export interface Shielded {
 export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
-  /** All Evacuations of these VMIs, including ended ones. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }
@@ -80,7 +79,6 @@ function untilOf({ shield }: VmiFacts): number {
   return /^\d{1,12}$/.test(shield ?? "") ? Number(shield) * 1000 : 0;
 }
 
-/** Returns the latest possible end of a shield that starts now, in milliseconds since the epoch. */
 function longest(vmi: VmiFacts, settings: Settings, now: Date): number {
   return now.getTime() + holdSeconds(vmi, settings) * 1000;
 }

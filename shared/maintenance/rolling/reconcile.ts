@@ -26,11 +26,10 @@ export interface Rolling {
 export interface Rolled {
   readonly done: readonly Action["verb"][];
   readonly failures: number;
-  /** Names of the NodeEvacuations that this reconcile created. */
   readonly created: readonly string[];
   /**
-   * True if the phase of a RollingMaintenance or of one of its nodes has changed. The nodes' steering taints may then
-   * have to change.
+   * True if the phase of a RollingMaintenance or of one of its nodes has changed. The taints on the nodes may then have
+   * to change.
    */
   readonly isTurned: boolean;
 }

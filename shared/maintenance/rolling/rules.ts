@@ -207,7 +207,6 @@ function claims(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.startsWith(next.name)), rows, again: true };
 }
 
-/** Returns the phase Blocked if a person has to act on one of the nodes. Otherwise returns Running. */
 function running({ rows }: RollingWorld, message: string): RollingNext {
   const blocked = rows.filter(({ phase }) => phase === "Blocked");
   if (blocked.length === 0) return { phase: "Running", message };

@@ -17,7 +17,6 @@ export interface RollingWorld extends Moment {
   readonly rm: RollingMaintenanceFacts;
   readonly others: readonly RollingMaintenanceFacts[];
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
-  /** The nodes of this RollingMaintenance, with the current phases of their NodeEvacuations. */
   readonly rows: readonly NodeRow[];
 }
 
@@ -29,7 +28,6 @@ export interface RollingNext {
   readonly more?: Partial<RollingMaintenanceStatus>;
   /** These actions are performed before the status is written. */
   readonly first?: readonly Action[];
-  /** True if another reconcile should follow immediately. */
   readonly again?: boolean;
 }
 
