@@ -86,7 +86,7 @@ function chained(w: NodeWorld): NodeNext | undefined {
 /** Forecasts the drain, and records an Event for each VM whose guest will be shut down. */
 function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne } = w;
-  // A forecast is expensive. Between two ticks, Lifeboat uses the last forecast.
+  // A forecast is expensive. Lifeboat makes one every minute, and otherwise uses the last forecast.
   const isForecastMade = !w.isThorough && ne.status.verdict !== undefined;
   const facts = isForecastMade ? undefined : preflightBeside(w);
   const { verdict: last } = ne.status;

@@ -108,8 +108,8 @@ export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
 }
 
 /**
- * Returns whether a VM that cannot migrate is restarted or stopped. The VM's owner or the NodeEvacuation chooses.
- * Returns undefined if the VM waits or can migrate.
+ * Returns how to shut down a VM that cannot migrate, as chosen by its owner or the NodeEvacuation. Returns undefined if
+ * the VM waits or can migrate.
  */
 function wayOf(vmi: VmiFacts, w: NodeWorld): WhenBlocked | undefined {
   return vmi.liveMigratable.migratable ? undefined : askedWay(vmi, w);
@@ -138,7 +138,7 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
   return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
 }
 
-/** `virtctl start` can start VMs with these run strategies again. */
+/** After a stop, KubeVirt's `start` subresource restores these run strategies. */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
 
@@ -155,8 +155,8 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
 }
 
 /**
- * It is expensive to check whether another node has room for a restarted VM. Between two ticks, Lifeboat uses the last
- * result.
+ * It is expensive to check whether a restarted VM fits on another node. Lifeboat does it once a minute, and otherwise
+ * uses the last result.
  */
 function knownObstacle(vmi: VmiFacts, { ne, isThorough }: NodeWorld): string | undefined {
   const isIts = (one: NodeBlocker) => one.reason === "NoRestart" && keyOf(one) === keyOf(vmi);

@@ -11,9 +11,7 @@ import { type Deciding, secondsUntil } from "../settings/time.ts";
 /** A NodeEvacuation, with the facts that its rules need. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /**
-   * True if a tick or a full scan causes this decision. After an event, Lifeboat does not check expensive facts again.
-   */
+  /** True if Lifeboat makes this decision periodically. After an event, Lifeboat does not check expensive facts. */
   readonly isThorough: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface ClassKey {
 export interface Attempt {
   readonly key: ClassKey;
   readonly vm: string;
-  /** `FindsNoPlace`: no node had room for the target pod, so the result says nothing about the VM. */
+  /** `FindsNoPlace`: the target pod fitted on no node. This result says nothing about the VM. */
   readonly outcome: "Proves" | "Fails" | "FindsNoPlace";
   readonly reason?: string;
 }

@@ -23,14 +23,14 @@ export interface VmClass extends ClassKey {
   /** A VM that should migrate first, to show that VMs of this class can migrate. Absent if no VM of the class runs. */
   readonly canary?: string;
   /**
-   * For a class with failing migrations: the number of failed attempts in a row, and the VM and reason of the last
-   * attempt.
+   * The number of failed attempts in a row, and the VM and reason of the last attempt. Absent if the last attempt did
+   * not fail.
    */
   readonly failed?: { readonly times: number; readonly vm: string; readonly reason: string };
 }
 
 export interface Evidence {
-  /** The launcher image for new pods. If undefined, no pod has this image yet, and no class is proven. */
+  /** The launcher image for new pods. Undefined if no pod has this image yet. */
   readonly launcher?: string;
   readonly classes: readonly VmClass[];
 }

@@ -70,12 +70,14 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
   return new Map(classes.flatMap((one) => one.vms.map((vm) => [vm, one] as const)));
 }
 
-/** VMs that leave a node, with their classes at that time. The class is undefined if it is unproven. */
+/**
+ * The VMs that leave a node, each with its class. The class is undefined if no migration of this class has succeeded.
+ */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /**
- * Returns the VMs that leave each node. A VM that has already left another node runs with the current launcher image,
- * and is therefore in a different class.
+ * Returns the VMs that leave each node. A VM that has already moved runs with the current launcher image, and therefore
+ * belongs to another class.
  */
 function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: Evidence): readonly Leaving[] {
   const classes = classesOf(evidence);

@@ -1,6 +1,6 @@
 /**
- * Lists reasons not to power off a drained node: remaining pods with volumes, attached volumes without a pod, and
- * storage engines that protect the last replica of a volume.
+ * Lists reasons not to power off a drained node. Examples are remaining pods with volumes, attached volumes without a
+ * pod, and storage engines that protect the last replica of a volume.
  */
 import { isOfVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import { unclaimedOn } from "../maintenance/detaching.ts";

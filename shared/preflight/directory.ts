@@ -7,8 +7,8 @@ import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";
 
 /**
- * Returns only candidates, so the caller has to check each pod. Pods are never removed, so that several boards can use
- * the same directory.
+ * Returns only candidates, so the caller has to check each pod. Several boards use the same directory, so pods are
+ * never removed.
  */
 export interface Directory {
   add(pod: NeighbourPod): void;

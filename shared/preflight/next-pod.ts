@@ -80,8 +80,8 @@ function isDifferent(has: number | undefined, wanted: number | undefined): boole
 }
 
 /**
- * Renders the pod for a new start of the VM. If the VM has an instance type, the pod has the same CPUs and memory as
- * the running VMI, unless the VM has changes that need a restart.
+ * Renders the pod for a new start of the VM. If the VM has an instance type, the pod usually has the CPUs and memory of
+ * the running VMI. This does not apply if the VM has changes that need a restart.
  */
 export function renderStart<P extends LauncherPod>(
   pod: P,

@@ -131,7 +131,7 @@ export function waitingForControllers(pods: readonly PodVerdict[]): readonly str
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));
 }
 
-/** Lists reasons why pods may stay on the node forever, if it is uncertain whether the reasons apply. */
+/** Lists uncertain reasons why pods may stay on the node forever. */
 function mayStay(
   judged: readonly Judged[],
   held: ReadonlyMap<string, HeldByBudget>,

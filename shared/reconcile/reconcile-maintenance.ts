@@ -54,7 +54,10 @@ async function roll(deps: Deps) {
   };
 }
 
-/** Adds and removes the steering taints. If a change fails, the next full scan tries it again. */
+/**
+ * Updates the taints that keep VMs away from nodes with a pending drain. If an update fails, the next full scan tries
+ * it again.
+ */
 async function steer(deps: Deps): Promise<Result> {
   const rule = (facts: Facts) => {
     const [nodes, rolling] = together(

@@ -22,10 +22,7 @@ import { readActiveEvacuations, observeNamed, unfinishedEvacuations, vmiKeyOf, r
 import { keyOf } from "../kube/objects.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
-/**
- * The time limit in seconds for each VM when many VMs are reconciled. Requests without an answer must not use up the
- * time of a tick.
- */
+/** The time limit for each VM, in seconds. Without it, requests without an answer could delay all other VMs. */
 const VM_SECONDS = 5;
 /** The maximum number of rounds. Each round acts on what the previous round wrote, for example on a new Evacuation. */
 const MOST_RECONCILES = 4;
@@ -86,7 +83,7 @@ function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly No
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }
 
-/** Reconciles VMs that are leaving and nodes that are being drained. Runs between two ticks. */
+/** Reconciles VMs that are leaving and nodes that are being drained. Runs several times a minute. */
 export async function reconcileUnderWay(deps: Deps): Promise<Result> {
   const active = (await unfinishedEvacuations(deps.cluster)).filter(isUnderWay);
   const nodes = Map.groupBy(active, ({ status }) => status.sourceNode ?? "");

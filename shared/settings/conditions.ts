@@ -45,8 +45,8 @@ function guardHolds({ holds }: ConfigurationFindings): readonly Verdict[] {
 }
 
 /**
- * Returns why the guard's policies would not refuse deletions while Lifeboat is unavailable. The last full scan found
- * this out.
+ * Returns why the guard's policies would not refuse deletions while Lifeboat is unavailable. Uses the result of the
+ * last full scan.
  */
 export function guardProblem(observed: Pick<ConfigurationObserved, "conditions"> | undefined): string | undefined {
   return observed?.conditions.find(({ type, status }) => type === "GuardHolds" && status === "False")?.reason;

@@ -1,6 +1,6 @@
 /**
- * The guard refuses deletions of VMs' pods. This file lists the causes of such deletions, and the feature gate and
- * users for each cause. It also decides whether PodDisruptionBudgets are necessary.
+ * The guard refuses deletions of VMs' pods. This file lists the causes of such deletions, with a feature gate and users
+ * for each cause. It also decides if PodDisruptionBudgets are necessary.
  */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";

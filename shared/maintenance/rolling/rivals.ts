@@ -4,7 +4,7 @@ import { wantedOf } from "../world.ts";
 import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { isPendingRow, isUnavailable, type RollingWorld } from "./world.ts";
 
-/** Returns the name of the other maintenance of a node. Returns undefined if there is none. */
+/** Returns a message about the other maintenance of a node. Returns undefined if there is none. */
 export function rivalOf(node: string, w: RollingWorld): string | undefined {
   const holding = w.others.find((one) => !hasRollingEnded(one) && holds(node, one));
   const older = holding ?? w.others.find((one) => isOlder(one, w.rm) && awaits(node, one));

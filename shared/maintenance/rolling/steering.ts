@@ -8,7 +8,7 @@ import { isPendingTaint } from "../../kube/names.ts";
 import { hasRollingEnded, type RollingMaintenanceFacts } from "../../kube/rolling-maintenance.ts";
 import { isPastWindow, isPendingRow, isStoppedByFailure } from "./world.ts";
 
-/** Adds the steering taint to the nodes whose drain is pending, and removes it from all other nodes. */
+/** Adds Lifeboat's taint to the nodes whose drain is pending, and removes the taint from all other nodes. */
 export function planSteering(
   nodes: readonly NodeFacts[],
   rolling: readonly RollingMaintenanceFacts[],

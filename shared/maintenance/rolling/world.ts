@@ -38,7 +38,7 @@ const BEING_DRAINED: readonly RowPhase[] = ["Starting", "Scheduled", "Evacuating
 const FAILED: readonly RowPhase[] = ["Refused", "Expired", "Withdrawn", "Gone"];
 
 export const isActiveRow = ({ phase }: NodeRow): boolean => BEING_DRAINED.includes(phase);
-/** Returns whether the node ended in a phase other than Evacuated. */
+/** Returns true if the node ended in a phase other than Evacuated. */
 export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phase);
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
@@ -50,12 +50,12 @@ export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFac
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
 }
 
-/** Returns true if a drain failed and therefore no further drain starts. */
+/** Returns true if no further drain starts because a drain has failed. */
 export function isStoppedByFailure({ spec }: Pick<RollingMaintenanceFacts, "spec">, rows: readonly NodeRow[]): boolean {
   return spec.whenNodeFails === "Stop" && rows.some(isFailedRow);
 }
 
-/** Returns true if `notAfter` has passed and therefore no further drain starts. */
+/** Returns true if `notAfter` has passed. */
 export function isPastWindow({ rm, now }: Pick<RollingWorld, "rm" | "now">): boolean {
   const { notAfter } = rm.spec.schedule;
   return notAfter !== undefined && secondsUntil(notAfter, now) === 0;
