@@ -67,7 +67,6 @@ interface Destination {
   readonly settings: Settings;
 }
 
-/** Selects the VMs that fit on the node together. Each selected VM uses CPU and memory of the node. */
 function fitting(away: readonly Away[], { node, here, volumes, settings }: Destination): readonly VmiFacts[] {
   let otherPods = here;
   return away.flatMap(({ vmi, pod, source }) => {

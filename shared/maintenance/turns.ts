@@ -53,7 +53,6 @@ function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   return active?.status.phase === "Blocked" ? heldByBlocked(vmi, active) : undefined;
 }
 
-/** Returns the action that moves a VM. Returns no action if the move has already been requested. */
 function moveOf(vmi: VmiFacts, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(vmi, w.facts);
   return activeEvacuation(vmi, evacuations) === undefined ? [create(vmi, evacuations, {}, w)] : [];

@@ -201,7 +201,6 @@ export function blockerOf(
  */
 const AHEAD = 2;
 
-/** Returns how many VMs may leave now. */
 export function placesFree(views: readonly VmView[], { ne, settings }: Pick<NodeWorld, "ne" | "settings">): number {
   const most = ne.spec.virtualMachines.concurrency ?? settings.limits.parallelOutboundMigrationsPerNode * AHEAD;
   return Math.max(0, most - views.filter(({ fate }) => fate === "Moving").length);

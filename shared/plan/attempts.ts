@@ -30,7 +30,6 @@ export interface PlanHistory {
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
   /** Launcher pods, keyed by `namespace/name`. Includes pods that have ended. */
   readonly podOf: ReadonlyMap<string, PlanPod>;
-  /** The launcher pod in which the guest of each VM currently runs. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
   /** Target pods, keyed by the UID of their migration. */
   readonly targets: ReadonlyMap<string, PlanPod>;

@@ -21,7 +21,6 @@ export interface PlanFacts extends Moment {
   readonly volumes: readonly Volume[];
   /** Volumes that are attached to nodes. Absent if VolumeAttachments or claims could not be read. */
   readonly attached?: AttachedVolumes;
-  /** Names of lists that could not be read. */
   readonly unread: readonly string[];
   /** Names of lists that could not be read, but that do not affect the verdict on any node. */
   readonly unreadAfterwards: readonly string[];

@@ -73,7 +73,6 @@ function withDeferrals(wanted: readonly string[], start: Placement, parallel: nu
   return { nodes: [...order, ...left], stuck: left, moves };
 }
 
-/** Drains one node. Returns undefined if its pods do not fit on the other nodes. */
 function drainedAlone(name: string, placement: Placement, given: Given) {
   const cordoned = withNode(placement, name, true);
   const one = judge(name, cordoned, given);

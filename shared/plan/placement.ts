@@ -141,7 +141,7 @@ function arrived(pod: PreflightPod, node: string | undefined, { facts, vmi }: Ar
   return { there: on(node, next) };
 }
 
-/** Places a pod on a node. KubeVirt adds the CPU labels to the node selector of the new pod. */
+/** KubeVirt adds the CPU labels to the node selector of the new pod. */
 function on(node: string, { pod, cpu }: Pick<Wanted, "pod" | "cpu">): PreflightPod {
   const nodeSelector = { ...pod.placement.nodeSelector, ...cpu };
   return { ...pod, nodeName: node, placement: { ...pod.placement, nodeSelector } };

@@ -27,7 +27,6 @@ export interface Plan {
    * Nodes that cannot be drained in any order, because their pods do not fit on other nodes. Absent if there are none.
    */
   readonly stuck?: readonly string[];
-  /** Lists that could not be read, with the questions that remain open. */
   readonly unread: readonly string[];
   readonly missing: readonly string[];
 }
@@ -61,7 +60,6 @@ export function planOf(f: PlanFacts, asked: PlanOptions): Plan {
   };
 }
 
-/** Returns a better order of the nodes. Returns undefined if every node can be drained in the given order. */
 function orderBeside(steps: readonly Step[], { nodes, parallel }: PlanOptions, start: Placement, given: Given) {
   return steps.some(({ found }) => hasNoRoom(found)) ? plannedOrder(nodes, start, parallel, given) : undefined;
 }
@@ -185,7 +183,6 @@ function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOption
   return [PLAN_MESSAGES.verdictUnknown(startIf)];
 }
 
-/** Lists VMs whose owners want them to stay until after the start of the drain. The drain waits for these VMs. */
 function keptByOwners({ found, judged: { vms } }: Step, { least }: Range, { at, template }: PlanOptions) {
   if (template.virtualMachines.ownersChoice === "Ignored") return [];
   const begins = new Date(at.getTime() + least * 1000);

@@ -87,7 +87,6 @@ function startsIn(outcomes: readonly Outcome[], startIf: Template["startIf"]): P
 type Fate = "Stays" | "Ends" | "Moves";
 const WORST_FIRST: readonly Fate[] = ["Stays", "Ends", "Moves"];
 
-/** Returns the worst result for each VM over all nodes. */
 function worstFates(outcomes: readonly Outcome[]): ReadonlyMap<string, Fate> {
   const worst = new Map<string, Fate>();
   for (const { fates } of outcomes) for (const [vm, fate] of fates) addFate(worst, vm, fate);
@@ -105,10 +104,6 @@ function fateOf(pod: PodVerdict, mayEnd: boolean): Fate {
   return mayEnd ? "Ends" : "Stays";
 }
 
-/**
- * Returns the variants to simulate. They differ in the order of VMs, the scoring of nodes, the groups of nodes and the
- * random choices.
- */
 function waysOf({ parallel, template }: PlanOptions, given: Given): readonly (readonly [Given, number])[] {
   const ordered = (order: typeof template.virtualMachines.order): Given => ({
     ...given,

@@ -81,12 +81,10 @@ export function addPods({ filled, pods, directory }: PresentPods, more: readonly
   }
 }
 
-/** Creates a board that contains the present pods. */
 export function boardOf({ filled, pods, directory }: PresentPods): Board {
   return { filled: new Map(filled), before: pods, since: new Map(), directory };
 }
 
-/** Adds a pod to the node that was found for it. */
 export function place(board: Board, pod: NeighbourPod, { node }: RoomFound): void {
   const before = board.filled.get(node ?? "");
   if (node === undefined || before === undefined) return;

@@ -20,7 +20,6 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
   readonly replicaSet?: string;
 }
 
-/** A pod on the node that will be drained. */
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
   readonly limits?: Resources;
   readonly claims: readonly string[];
@@ -90,7 +89,6 @@ export interface PreflightFacts extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
   readonly migrations: readonly MigrationFacts[];
-  /** Successful migrations of any VMIs in the cluster. */
   readonly finished: readonly MigrationFacts[];
   /** VMIs that are migrating away from other nodes. KubeVirt's migration limits include them. */
   readonly migratingElsewhere: readonly VmiFacts[];
@@ -100,7 +98,6 @@ export interface PreflightFacts extends Moment {
   /** The quotas of all namespaces. Empty if the node has no VM. */
   readonly quotas: readonly QuotaFacts[];
   readonly flags: DrainFlags;
-  /** Messages about lists that could not be read. */
   readonly unread: readonly string[];
   /**
    * All pods on their nodes, with the free resources of each node. If absent, the free resources are computed from the

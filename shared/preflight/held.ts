@@ -115,7 +115,6 @@ function failedBefore(last: EvacuationFacts | undefined): readonly string[] {
   return isActive(last) && attempts > 0 ? [MESSAGES.attemptsFailed(attempts, message)] : [];
 }
 
-/** Reports a target pod that has not been scheduled yet. */
 function notPlaced(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const own = f.migrations.find((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   if (own?.phase !== "Scheduling" || targetPodIn(vmi, f) !== undefined) return [];

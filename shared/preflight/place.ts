@@ -51,7 +51,6 @@ export function placeAll(moving: readonly PreflightPod[], f: Moving): ReadonlyMa
   return placeInTurn([...elsewhere.toSorted(largestFirst), ...own.toSorted(inOrder(f))], f, { hotplug });
 }
 
-/** Returns the target pods of the node's VMs. */
 export function targetsOn(pods: readonly PreflightPod[], f: Moving): readonly Wanted[] {
   return targetsOf(pods, f, f);
 }
@@ -82,7 +81,6 @@ export function targetPodIn(vmi: VmiFacts, { migrations, otherPods }: UnderWay):
   return otherPods.find((pod) => isIts(pod) && !isFinal(pod) && !pod.deleting);
 }
 
-/** Changes that happen before the first pod is placed. */
 interface Before {
   readonly gone?: readonly PreflightPod[];
   readonly moved?: readonly NeighbourPod[];

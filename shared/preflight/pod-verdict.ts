@@ -90,7 +90,6 @@ export function heldByBudget({ reason, message }: Refusal): Found {
   return is(reason === "BudgetOfController" ? "Waits" : "Blocked", reason, message);
 }
 
-/** Finds a VM whose target pod would exceed a quota. */
 function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Found | undefined {
   if (!isLauncher(pod) || (outcome !== "Moves" && outcome !== "Waits")) return undefined;
   const { refusal } = quotaFinding(pod, f);

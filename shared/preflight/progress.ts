@@ -207,14 +207,10 @@ export function nodeState(
 
 const ORDER = { blocked: 0, moving: 2, waiting: 3, gone: 4 } as const satisfies Record<Mood, number>;
 
-/**
- * Sorts VMs by state: blocked VMs, VMs whose last evacuation failed, moving VMs, waiting VMs, and VMs that have left.
- */
 function rankOf({ row, subject }: VmProgress): number {
   return row.mood === "waiting" && failingPhase(subject) !== undefined ? 1 : ORDER[row.mood];
 }
 
-/** Lists each VM once. If a VM has several pods, the pod with the most progress is used. */
 function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
   const found = new Map<string, VmProgress>();
   for (const subject of subjects) {

@@ -16,7 +16,6 @@ interface Scored {
   readonly board: Board;
   readonly labelsOf: ReadonlyMap<string, Labels>;
   readonly scoring: "MostAllocated" | undefined;
-  /** The seed of the random choices between nodes with the same score. */
   readonly lots: number | undefined;
 }
 

@@ -97,7 +97,6 @@ function noRoomText(all: readonly PodVerdict[]): string {
   return MESSAGES.noRoom(vms, homeless.length - vms);
 }
 
-/** Lists requirements of moving VMs and of replacements that Lifeboat does not check. */
 function notJudged(
   moving: readonly PreflightPod[],
   replaced: readonly PreflightPod[],
@@ -131,7 +130,6 @@ export function waitingForControllers(pods: readonly PodVerdict[]): readonly str
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));
 }
 
-/** Lists uncertain reasons why pods may stay on the node forever. */
 function mayStay(
   judged: readonly Judged[],
   held: ReadonlyMap<string, HeldByBudget>,

@@ -20,7 +20,6 @@ import type { Observer } from "../settings/load-settings.ts";
 
 export interface SignalsAsked {
   readonly requests: readonly ReconcileRequest[];
-  /** Pods of the requested VMIs. Their status may show that the kubelet is ending them. */
   readonly pods: readonly PodFacts[];
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];

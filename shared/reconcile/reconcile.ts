@@ -182,7 +182,6 @@ async function emptyConcerned(
   return await empty(deps, { isConcerned, isThorough: false, isRolling: rolling.size > 0 });
 }
 
-/** Reconciles the pressure and taints of nodes. Immediately reconciles each VM whose evacuation starts. */
 async function reconcileNodes(around: SignalsAsked, deps: Deps): Promise<Result> {
   if (around.requests.length === 0) return NOTHING;
   const decided = await decideOnNodes(around, observerOf(deps));

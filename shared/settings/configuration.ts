@@ -53,7 +53,6 @@ function specOf<F extends Fields>(fields: F): z.ZodMiniType<Values<F> & Gates>;
 function specOf(fields: Fields): z.ZodMiniType {
   return z.strictObject({ featureGates: z._default(gates, {}), ...shapeOf(fields) });
 }
-/** The `spec` of a LifeboatConfiguration. */
 export const Spec = z.lazy(() => specOf(SCHEMA));
 
 interface Gates {

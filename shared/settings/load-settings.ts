@@ -68,7 +68,6 @@ async function read(cluster: Client): Promise<LoadedSettings> {
   return { settings: { ...merged, evictionsCovered, isShieldOn } };
 }
 
-/** If `disruptionBudgets` is Auto, reads whether webhooks make PodDisruptionBudgets unnecessary. */
 async function readCover(settings: Settings, cluster: Client): Promise<boolean> {
   if (settings.disruptionBudgets !== "Auto" || !isGateOn("Preemption", settings)) return false;
   const [kubevirt, guard] = await Promise.all([

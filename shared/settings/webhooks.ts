@@ -19,7 +19,6 @@ export const WEBHOOK_RESOURCES = {
 
 export interface WebhookExpectation {
   readonly endpoint: WebhookEndpoint;
-  /** The name of the cluster in Lifeboat's configuration. */
   readonly cluster: string;
   /** The valid tokens of the endpoint. Never log a token. */
   readonly tokens: readonly string[];

@@ -37,7 +37,6 @@ export interface RefusedShutdown {
   readonly last: number;
 }
 
-/** A VMI with the shield label. */
 export interface Shielded {
   readonly vmi: VmiFacts;
   readonly node?: NodeFacts | undefined;

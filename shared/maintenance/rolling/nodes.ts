@@ -38,7 +38,6 @@ function rowNow(row: NodeRow, w: Seen): NodeRow {
   return row.phase === "Evacuated" && w.rm.spec.nextNode === "WhenUncordoned" ? returning(counted, w) : counted;
 }
 
-/** Returns the row of a node whose NodeEvacuation was deleted by force. */
 function removed(row: NodeRow, { now }: Seen): NodeRow {
   if (row.phase === "Starting") return row;
   const message = MESSAGES.nodeEvacuationDeleted(row.nodeEvacuation);
