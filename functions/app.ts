@@ -49,6 +49,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
+  // Passes one router, because a plain Hono app builds three routers and chooses one at its first request.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {
@@ -167,7 +168,7 @@ function bearerOf(c: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 }
 
-/** Compares in constant time, so that the duration reveals nothing about the expected tokens. */
+/** Compares the token with every expected token, so that the duration reveals nothing about the expected tokens. */
 async function isOneOf(expected: string | readonly string[], presented = ""): Promise<boolean> {
   return (await Promise.all([expected].flat().map((token) => timingSafeEqual(presented, token)))).includes(true);
 }

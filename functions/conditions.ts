@@ -153,7 +153,10 @@ const ALWAYS = [
   ...rights("update", "subresources.kubevirt.io", "virtualmachineinstances", "evacuate/cancel"),
 ];
 const BUDGETS = rights("get list create patch delete", "policy", "poddisruptionbudgets");
-/** Returns the permissions that Lifeboat needs but lacks. Asks the API server about each permission. */
+/**
+ * Returns the permissions that Lifeboat needs but lacks. Asks the API server about each permission, because a trial
+ * write could change an object.
+ */
 export async function missingRights(cluster: Client, settings: Settings): Promise<readonly string[]> {
   const needed = [
     ...ALWAYS,

@@ -16,6 +16,10 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 /** The time limit of a cycle, in seconds. A cycle may read 50,000 pods in 200 pages. */
 const CYCLE_SECONDS = 240;
+/**
+ * The part of a cycle's time for reading pods and requesting evacuations. The remaining time is for recording the last
+ * outcome.
+ */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
 const [GATE] = descheduling.gates;

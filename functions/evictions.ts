@@ -100,6 +100,7 @@ async function answer(
   try {
     const reviewOnce = () => {
       const deps = { cluster: reading, cached, settings, now };
+      // Repeated reviews read from the API server instead of the cache, because the cluster may have changed.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
@@ -180,6 +181,7 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
+  // Watches and ticks reconcile the VM after a review from the cache.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
@@ -190,7 +192,7 @@ function isFullExaminationNeeded({ decision, facts, created, isCached }: Review,
 
 /**
  * Returns the facts of the review for the reconcile. Returns no facts if the review cleared the VMI's
- * evacuationNodeName.
+ * evacuationNodeName, because the facts are then outdated.
  */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};

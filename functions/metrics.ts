@@ -40,6 +40,8 @@ export async function clusterMetrics(c: Context, target: Target): Promise<Respon
     const seen = await readAll(target, cluster);
     return answer({ credential: { expiresAt: expiryOf(target.entry.token), rejected: false }, seen });
   } catch (error) {
+    // If the API server rejects the token, answers with the metrics that need no read. An alert can then report the
+    // rejected token.
     const credential = isRefused(error, 401) ? await credentialOf(target, cluster) : undefined;
     if (credential?.rejected !== true) throw error;
     return answer({ credential });
@@ -73,7 +75,10 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   };
 }
 
-/** Returns undefined if the API server forbids the read. Returns an empty list if it does not serve the kind. */
+/**
+ * Returns undefined if the API server forbids the read. Returns an empty list if it does not serve the kind. Throws any
+ * other error, so that the scrape fails.
+ */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }
@@ -90,7 +95,10 @@ function isRefused(error: unknown, code: number): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === code;
 }
 
-/** Answers whether CLUSTERS and the registry's keys can be parsed. The answer contains no cluster names. */
+/**
+ * Answers whether CLUSTERS and the registry's keys can be parsed. The answer contains no cluster names, because the
+ * request needs no token.
+ */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;
   const keys = CLUSTER_REGISTRY === undefined ? undefined : parseKeys(REGISTRY_KEY);

@@ -25,8 +25,8 @@ interface Within {
 }
 
 /**
- * Reconciles within a time limit. `fresh` ignores cached settings, `held` limits the memory of reads, and `watched`
- * allows facts from watches.
+ * Reconciles within a time limit. `fresh` ignores cached settings, and `held` limits the memory of reads. `watched`
+ * allows facts from watches, which full scans must not use.
  */
 export async function reconcileWithin(
   target: Target,

@@ -6,8 +6,8 @@ import type { ClusterRegistry, Env } from "./env.ts";
 
 const CACHE_SECONDS = 30;
 /**
- * The maximum number of cached names of unknown clusters. Above this number, Lifeboat checks names against the list of
- * all clusters.
+ * The maximum number of cached names of unknown clusters, because anybody may send such a name. Above this number,
+ * Lifeboat checks names against the list of all clusters.
  */
 const MOST_ABSENT = 100;
 

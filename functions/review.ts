@@ -173,7 +173,10 @@ const MOST_REVIEWS = 3;
 
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
-  /** The error if the VMI's Evacuations could not be listed. */
+  /**
+   * The error if the VMI's Evacuations could not be listed. The review is then not repeated, because a second review
+   * could choose the name of an ended Evacuation.
+   */
   readonly failedRead?: Error | undefined;
 }
 

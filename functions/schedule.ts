@@ -28,7 +28,10 @@ const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.nu
  */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
-/** The number of clusters to reconcile in parallel without a queue. */
+/**
+ * The number of clusters to reconcile in parallel without a queue. Clusters that do not answer would otherwise use up
+ * all connections.
+ */
 const CLUSTERS_AT_A_TIME = 4;
 /** The time limit for one cluster while other clusters wait, in seconds. Applies only without a queue. */
 const SHARE_SECONDS = 10;
@@ -58,7 +61,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order. */
+/** Works on clusters in a random order. If a tick does not reach a cluster, a later tick probably reaches it. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -104,7 +107,10 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
-/** Milliseconds until the next reconcile of a draining node. */
+/**
+ * Milliseconds until the next reconcile of a draining node. Without a relay, no event reports that a VM has left the
+ * node.
+ */
 const STAY_MS = 5000;
 
 async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {

@@ -76,7 +76,10 @@ export interface Surroundings {
 /** The address for requests through a VPC binding. The certificate of every API server contains this host name. */
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
-/** Returns the target for a cluster. `shareEnds` is the time when the tick must stop its work on this cluster. */
+/**
+ * Returns the target for a cluster. `shareEnds` is the time when the tick must stop its work on this cluster. Without
+ * `shareEnds`, only single requests have a time limit.
+ */
 export function targetOf(
   name: string,
   entry: ClusterEntry,
@@ -129,7 +132,10 @@ function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   return known;
 }
 
-/** Finds a cluster's entry in `CLUSTERS` or in the registry. */
+/**
+ * Finds a cluster's entry in `CLUSTERS`, or otherwise in the registry. Searches the registry even if `CLUSTERS` is
+ * invalid.
+ */
 export async function findEntry(name: string, surroundings: Surroundings): Promise<ClusterEntry> {
   const { env, platform, state } = surroundings;
   const clusters = clustersOf(surroundings);

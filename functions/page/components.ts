@@ -4,7 +4,10 @@ import type { NamespacedName } from "../../shared/kube/facts.ts";
 import { plain } from "../../shared/kube/plain.ts";
 import { durationText } from "../../shared/settings/time.ts";
 
-/** Escaped HTML. The `html` template escapes all inserted text. */
+/**
+ * Escaped HTML. The `html` template escapes all inserted text. Text from a cluster or a visitor must be inserted only
+ * by this template.
+ */
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;

@@ -35,6 +35,7 @@ export interface Frame {
   readonly visitor?: string;
   /** The address from which the page refreshes itself. Absent if the page does not change. */
   readonly path?: string;
+  /** The seconds between two refreshes. */
   readonly every?: number;
   readonly main: Html;
 }

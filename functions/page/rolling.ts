@@ -164,6 +164,7 @@ function messageOf({ message, nodeEvacuation }: NodeRow, cluster: string): Html 
 
 const WIDTH = 1000;
 
+/** Renders a bar. SVG attributes place the bar, because the page's Content-Security-Policy allows no inline styles. */
 function barOf({ node, planned, actual }: Bar, { from, to }: Span, now: Date): Html {
   const place = (time: number) => Math.round((Math.min(Math.max(time, from), to) - from) * (WIDTH / (to - from)));
   const rect = (span: Span | undefined, name: string, y: number) =>

@@ -89,13 +89,19 @@ async function show(c: PageContext, shown: Shown, visitor: string): Promise<Resp
   return c.html(await layout({ ...shown, visitor, path: c.req.path }));
 }
 
-/** Forbids caching, because an answer is for one visitor only. */
+/**
+ * Forbids caching, because an answer is for one visitor only. Styles and scripts set their own header, because their
+ * names contain a hash.
+ */
 async function neverStored(c: PageContext, next: () => Promise<void>): Promise<void> {
   await next();
   if (!c.res.headers.has("cache-control")) c.header("cache-control", "no-store");
 }
 
-/** Rejects a form from another site, because the form could sign the visitor in as somebody else. */
+/**
+ * Rejects a form from another site, because the form could sign the visitor in as somebody else. Every browser that
+ * supports `__Host-` cookies sends Origin or Sec-Fetch-Site with a POST. No page can set these headers.
+ */
 async function ownFormsOnly(c: PageContext, next: () => Promise<void>): Promise<void> {
   if (c.req.method === "POST") {
     const origin = c.req.header("origin");

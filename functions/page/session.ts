@@ -1,6 +1,6 @@
 /**
  * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a
- * grant with the cluster's tokens.
+ * grant with both of the cluster's tokens. A replaced token therefore ends the sessions of the cluster.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
@@ -64,7 +64,10 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
   return [...others, grant].join("~");
 }
 
-/** Signs the whole cookie with the registry's key, if a registry exists. */
+/**
+ * Signs the whole cookie with the registry's key, if a registry exists. Without this signature, strangers could cause
+ * reads of KV with invented cluster names.
+ */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
   return keys === undefined ? grants : `${grants}~${await macOf("cookie", grants, keys)}`;
@@ -109,13 +112,14 @@ function parse(signed: string): Grant | undefined {
   }
 }
 
+/** The purpose of a signature. A signature for one purpose is invalid for the other purpose. */
 type Purpose = "session" | "cookie";
 
 async function macOf(purpose: Purpose, text: string, [secret = ""]: readonly string[]): Promise<string> {
   return unpadded(await crypto.subtle.sign("HMAC", await keyOf(purpose, secret), bytes(text)));
 }
 
-/** Returns whether the text is signed with one of the secrets. */
+/** Returns whether the text is signed with one of the secrets. `verify` compares in constant time. */
 async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: readonly string[]): Promise<boolean> {
   const signature = decoded(mac);
   if (signature === undefined) return false;
@@ -160,7 +164,10 @@ export interface Visit {
   readonly visitor: Visitor;
 }
 
-/** Checks that the visitor may see the cluster. Throws Unauthorized if the cluster is forbidden or does not exist. */
+/**
+ * Checks that the visitor may see the cluster. Throws Unauthorized both for a forbidden and for a missing cluster, so
+ * that strangers learn no names.
+ */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
   // Reads only an entry that the cookie contains. A stranger could otherwise cause a read of KV for any name.
   const entry = clustersIn(cookie).includes(cluster)

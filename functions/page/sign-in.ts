@@ -13,12 +13,18 @@ import { layout } from "./layout.ts";
 import { COOKIE, isTooLong, openCookie, type PageContext, sealCookie, signGrant, withGrant } from "./session.ts";
 
 const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict" } as const;
-/** The audience of tokens for the page. The page rejects a token with another audience. */
+/**
+ * The audience of tokens for the page. The page rejects a token with another audience, and never sends such a token to
+ * the API server.
+ */
 const AUDIENCE = "lifeboat";
 /** The length of a session, in seconds. A withdrawn permission takes effect when the session ends. */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
-/** The maximum number of parallel token reviews for a cluster. Strangers can cause such reviews. */
+/**
+ * The maximum number of parallel token reviews for a cluster. Without a limit, strangers could make Lifeboat send any
+ * number of reviews to the API server.
+ */
 const MOST_REVIEWS = 20;
 
 const list = (group: string, resource: string): Right => ({ verb: "list", group, resource });

@@ -21,7 +21,7 @@ export interface Host {
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 
-/** Returns the streams, the clock and the environment of this process. */
+/** Returns the streams, the clock and the environment of this process. The second Ctrl-C ends the process. */
 export function processHost(): Host {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());

@@ -88,7 +88,7 @@ const POLL_MS = 1000;
 const SEEN_SECONDS = 90;
 export const SILENT_SECONDS = 3;
 
-/** Cancels maintenance and waits until the nodes are uncordoned. Does not move VMs back. */
+/** Cancels maintenance and waits until the nodes are uncordoned. VMs that have not moved remain on their nodes. */
 export async function cancelMaintenance(targets: Targets, { connection, host }: With): Promise<ExitCode> {
   await changeAll(targets, "cancel", connection);
   const began = host.now().getTime();

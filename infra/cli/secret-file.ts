@@ -3,7 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { Failed } from "./failed.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Creates a file that only its owner can read. Fails if the file already exists. */
+/**
+ * Creates a file that only its owner can read. Fails if a file or a link already exists, because its owner could read
+ * the secret.
+ */
 export async function createSecretFile(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { mode: 0o600, flag: "wx" });

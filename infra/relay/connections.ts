@@ -1,7 +1,7 @@
 /**
  * Limits connections, because any pod can open a connection and each connection takes memory. A stranger is a caller
  * that has not shown a valid token. If too many strangers are connected, the server closes the oldest connections
- * without a complete request.
+ * without a complete request. Strangers that never finish a request therefore cannot lock out the API server.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";

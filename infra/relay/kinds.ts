@@ -23,7 +23,7 @@ export interface KeptObject<Facts, View = never> {
   readonly facts: Facts;
   /** Additional fields, for Lifeboat's app in the same process. */
   readonly view?: View;
-  /** Why the object could not be parsed. */
+  /** Why `view` could not be parsed. */
   readonly odd?: string;
 }
 
@@ -81,7 +81,10 @@ export function identityIn(object: unknown): ObjectIdentity | undefined {
 
 export interface WatchedPod {
   readonly node: string | undefined;
-  /** The reason and the time of the condition `DisruptionTarget` if its status is True. */
+  /**
+   * The reason and the time of the condition `DisruptionTarget` if its status is True. The time distinguishes a second
+   * disruption from the first.
+   */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
   /** Whether the pod's containers have ended. No guest runs in the pod any more. */
@@ -89,8 +92,8 @@ export interface WatchedPod {
 }
 
 /**
- * Returns whether a disruption is new. Either `DisruptionTarget` has changed, or the deletion of the disrupted pod has
- * started.
+ * Returns whether a disruption is new. Either `DisruptionTarget` has become True or changed, or the deletion of the
+ * disrupted pod has started. The deletion of a pod without `DisruptionTarget` is not a disruption.
  */
 function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod | undefined): boolean {
   return disruption !== undefined && (disruption !== before?.disruption || (deleting && !before.deleting));

@@ -21,7 +21,7 @@ const LONGEST_UID = 128;
 
 /**
  * The field of a sidecar in an Event. A kubelet also stops sidecars after a migration, so these Events do not report
- * the end of a guest.
+ * the end of a guest. A kubelet that ends a guest also writes an Event about the container compute.
  */
 const SIDECAR = "spec.initContainers{";
 
@@ -29,7 +29,7 @@ type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "
 
 /**
  * Returns one watch of Events for each reason with which a kubelet ends a pod. A field selector cannot combine several
- * reasons.
+ * reasons. A kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -67,8 +67,8 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 const STALE_MS = 10 * 60 * 1000;
 
 /**
- * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted, because the watch of
- * pods reports the deletion.
+ * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted. The watch of pods
+ * reports such a pod, or the owner wants the deletion.
  */
 export function killingOf(
   event: KubeletEventFacts,

@@ -108,7 +108,8 @@ export function startRelay(options: RelayOptions): Relay {
     }
   };
   /**
-   * Reports the NodeEvacuations of a node when its last virt-launcher pod has ended. The NodeEvacuations may end now.
+   * Reports the NodeEvacuations of a node when its last virt-launcher pod has ended or is gone. The NodeEvacuations may
+   * end now.
    */
   const reportEmptied = ({ facts: { node } }: SeenPod) => {
     const open = [...nodeEvacuations.all()].filter(({ facts }) => facts.node === node && !facts.hasEnded);

@@ -9,7 +9,7 @@ import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 
 export interface Account {
   readonly server: string;
-  /** The kubeconfig for the relay's watches. */
+  /** The kubeconfig for the relay's watches. client-node reads the token's file again every minute. */
   readonly kubeConfig: KubeConfig;
   token(): string;
 }

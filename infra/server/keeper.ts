@@ -1,5 +1,6 @@
 /**
- * Reads the certificate and the tokens of this process from the server's Secret. The server never writes this Secret.
+ * Reads the certificate and the tokens of this process from the server's Secret. The server never writes this Secret or
+ * a webhook.
  */
 import type { Client } from "../../shared/kube/client.ts";
 import { type Clock, pause } from "../relay/clock.ts";
@@ -21,6 +22,7 @@ export interface KeeperOptions {
 const READ_EVERY_MS = 10_000;
 const RETRY_MS = 2000;
 
+/** Reads the identity repeatedly. If the Secret is missing or incomplete, the last identity remains in use. */
 export async function keep({ connect, clock, use, onFailure }: KeeperOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isRead = await readIdentity(connect())

@@ -55,7 +55,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // Other replicas start to count the seconds later, so the Lease expires for this replica first.
+    // This replica counts from a time before its write. Other replicas count from their next read, which normally
+    // happens later. The Lease then expires for this replica first.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

@@ -30,7 +30,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     format: "esm",
     target: `node${OLDEST_NODE}`,
     inject: ["infra/cli/older-node.ts"],
-    // client-node depends on undici 8, which does not run on Node 20.
+    // client-node depends on undici 8, which does not run on Node 20. undici 7 has everything that client-node uses.
     alias: { undici: "undici-7" },
     banner: { js: BANNER + FOR_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },

@@ -25,6 +25,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     bundle: true,
     splitting: true,
     format: "esm",
+    // These options are the same as wrangler's.
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
     minify: true,

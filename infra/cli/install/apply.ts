@@ -80,7 +80,10 @@ export async function ifServed<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Returns the API path of an object. Works only for manifests of Lifeboat. */
+/**
+ * Returns the API path of an object. Works only for Lifeboat's manifests: all kinds have regular plurals, and every
+ * namespaced object has a namespace.
+ */
 export function pathOf({ apiVersion, kind, metadata: { namespace, name } }: Manifest): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, "ies");

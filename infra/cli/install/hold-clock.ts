@@ -69,8 +69,8 @@ const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock whose refusals stop before `END_SECONDS`. Returns undefined if the refusals would last less than
- * `SHORTEST_SECONDS`.
+ * Returns a clock whose refusals stop before `END_SECONDS`, even if the leader misses three renewals. Returns undefined
+ * if the refusals would last less than `SHORTEST_SECONDS`.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

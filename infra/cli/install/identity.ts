@@ -1,6 +1,8 @@
 /**
- * Creates the certificate and the tokens of Lifeboat in the cluster, and stores them in the server's Secret. While one
- * certificate replaces another, the webhooks trust both certificates.
+ * Creates the certificate and the tokens of Lifeboat in the cluster once, and stores them in the server's Secret. The
+ * server only reads the Secret, so that nothing in the cluster can change where a webhook leads. While one certificate
+ * replaces another, the webhooks trust both certificates. The API server and the replicas learn of a change at
+ * different times, and a failed call would allow an eviction.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
@@ -61,7 +63,10 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
   return await giveIdentity(home, giving);
 }
 
-/** The allowed characters of a webhook token. The API server refuses other characters in a webhook's path. */
+/**
+ * The allowed characters of a webhook token. The API server refuses other characters in a webhook's path, and its error
+ * message would show the token.
+ */
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /** Returns the changes of the Secret. If the Secret has no webhook token, uses the token in the webhooks' paths. */
@@ -82,7 +87,7 @@ function withBundle(home: Inside, webhookToken: string, caBundle: string | undef
   return { ...home, webhookToken, ...trust };
 }
 
-/** Removes the old certificate from the caBundles. */
+/** Waits until every replica serves the new certificate, and then removes the old certificate from the caBundles. */
 export async function settle({ home, settled }: GivenIdentity, { host, apply }: Giving): Promise<void> {
   if (home.caBundle === settled.caBundle) return;
   await pauseFor(SERVED_MS, MESSAGES.replicasLearn, host);

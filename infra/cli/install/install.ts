@@ -171,6 +171,7 @@ function exported({ parts, home, guard, ca }: Installing): string {
   return ordered.map((manifest) => dump(manifest, { noRefs: true, lineWidth: -1 })).join("---\n");
 }
 
+/** Checks versions before anything is applied, because a missing kind would stop the installation halfway. */
 function requireVersions({ parts, facts: { minors } }: Installing): void {
   for (const { name, needs } of parts) {
     const minor = needs && minors[needs.of];
@@ -180,9 +181,7 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   }
 }
 
-/**
- * Checks KubeVirt's feature gate before anything is applied. Without the gate, KubeVirt refuses the shield's Plugin.
- */
+/** Checks KubeVirt's gate before anything is applied. Without the gate, KubeVirt refuses the shield's Plugin. */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;
@@ -195,6 +194,7 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
+/** Removes the server, which the Worker replaces. A later install without flags would otherwise keep both. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));

@@ -1,4 +1,7 @@
-/** Makes the self-signed certificate that Lifeboat serves in the cluster. */
+/**
+ * Makes the self-signed certificate that Lifeboat serves in the cluster. There is no CA, because a CA's key in the same
+ * Secret could sign other names. Node.js cannot write X.509, so @peculiar/x509 writes the certificate.
+ */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
 import { randomBytes } from "node:crypto";

@@ -55,7 +55,10 @@ const BASE = [
   "rolling-maintenance.yaml",
 ] as const;
 
-/** The manifests of the server, in the order of infra/server/kubernetes/component. */
+/**
+ * The manifests of the server, in the order of infra/server/kubernetes/component. The function `pointed` does the same
+ * as the patches in that folder.
+ */
 const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
   (name) => `server/kubernetes/component/${name}.yaml`,
 );

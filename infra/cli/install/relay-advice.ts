@@ -13,7 +13,10 @@ interface Installed {
   readonly home: Home;
 }
 
-/** Returns the advice, or an empty string if no relay is needed. */
+/**
+ * Returns the advice, or an empty string if the relay is installed or not needed. In the cluster, Lifeboat needs no
+ * relay.
+ */
 export async function relayAdvice({ parts, home }: Installed, send: Send): Promise<string> {
   const reasons = parts.flatMap(({ withoutRelay }) => withoutRelay ?? []);
   if (home.in === "Cluster" || reasons.length === 0) return "";

@@ -1,4 +1,7 @@
-/** Manages the Secrets with tokens of Lifeboat's account, for a Worker. */
+/**
+ * Manages the Secrets with tokens of Lifeboat's account, for a Worker. Each Secret gets a name that was never used
+ * before.
+ */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";
 import type { Send } from "../../../shared/kube/transport.ts";

@@ -64,7 +64,7 @@ const madeAnew: Rule = (situation, pair) => {
   return left < RENEWED_BEFORE_MS ? { action: "Make" } : undefined;
 };
 
-/** Lifeboat's own certificate is still valid. */
+/** Lifeboat's own certificate does not expire within a year, and is kept. */
 const kept: Rule = ({ caBundles, now }, pair) => {
   const [certificate] = certificatesIn(pair?.certPem ?? "");
   if (certificate === undefined || !isOwn(certificate)) return undefined;

@@ -122,7 +122,8 @@ function everything(): readonly Manifest[] {
 }
 
 function lateness({ kind }: Manifest): number {
-  // The policy that protects Evacuations must be deleted before the CRD.
+  // The policy that protects Evacuations must be deleted before the CRD, because the policy would prevent the CRD's
+  // deletion.
   return ["CustomResourceDefinition", "Namespace"].indexOf(kind);
 }
 

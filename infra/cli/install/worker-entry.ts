@@ -49,7 +49,10 @@ function entryText(entry: object): string {
   return `${JSON.stringify(entry, null, 2)}\n`;
 }
 
-/** Reads the entry from its file, with the newest of its tokens. Returns undefined if there is no file. */
+/**
+ * Reads the entry from its file, with the newest of its tokens. Returns undefined if there is no file. No message
+ * quotes the file, because the file contains tokens.
+ */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;

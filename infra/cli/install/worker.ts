@@ -82,7 +82,10 @@ interface Asking {
   readonly ms: number;
 }
 
-/** Sends a request. Does not use `fetch`, because `fetch` has no option for a CA. */
+/**
+ * Sends a request. Does not use `fetch`, because `fetch` has no option for a CA. `fetch` also fails if no answer starts
+ * within five minutes.
+ */
 async function ask(what: string, { worker: { url, ca }, host, token, ms }: Asking) {
   const [method = "", path = ""] = what.split(" ");
   const late = AbortSignal.timeout(ms);

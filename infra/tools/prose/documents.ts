@@ -23,6 +23,7 @@ export default function plainDocuments() {
   };
 }
 
+/** Returns the sentences of a paragraph, or the cells of a table. CommonMark parses a table as a paragraph. */
 function proseOf(text: string): readonly Prose[] {
   return text.startsWith("|") ? text.split("|").map((cell) => ({ text: cell })) : [{ text, mostWords: MOST_WORDS }];
 }

@@ -1,4 +1,7 @@
-/** `npm run screenshots`: takes the screenshots of the README into .build/screenshots. */
+/**
+ * `npm run screenshots`: takes the screenshots of the README into .build/screenshots. The folder .github/pictures
+ * contains the compressed pictures.
+ */
 import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { signGrant, withGrant } from "../../../functions/page/session.ts";
