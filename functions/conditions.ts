@@ -29,7 +29,10 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const REPORT_SECONDS = 10;
 
-/** Updates the conditions of the LifeboatConfiguration, even after a failed scan. Never throws. */
+/**
+ * Updates the conditions of the LifeboatConfiguration, even after a failed scan, because a condition shows missing
+ * permissions. Never throws.
+ */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;
   try {

@@ -50,6 +50,10 @@ const MOST_GONE = 50;
 /** The page predicts a drain with the default flags of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
+/**
+ * A verdict on the drain of a node, and the time of the verdict. It must not contain the pods that were read, to save
+ * memory.
+ */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;

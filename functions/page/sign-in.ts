@@ -18,7 +18,10 @@ const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict"
  * the API server.
  */
 const AUDIENCE = "lifeboat";
-/** The length of a session, in seconds. A withdrawn permission takes effect when the session ends. */
+/**
+ * The length of a session, in seconds. Lifeboat asks the API server only at the start of a session. A withdrawn
+ * permission takes effect when the session ends.
+ */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
 /**

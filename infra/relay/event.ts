@@ -5,6 +5,7 @@ import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts
 
 /**
  * The two queues of events. Urgent events do not wait for routine events, of which there are thousands after a restart.
+ * They do not wait for a slow answer to routine events, either.
  */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];

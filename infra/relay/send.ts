@@ -36,7 +36,10 @@ export interface HttpOptions {
 /** The time limit of a delivery, in milliseconds. The Worker reads every object of a batch before it answers. */
 const TIMEOUT_MS = 60_000;
 
-/** The result for each status code of the Worker. Every other status below 500 is `misconfigured`. */
+/**
+ * The result for each status code of the Worker. Every other status below 500 is `misconfigured`, because the Worker
+ * never sends a redirect or 200.
+ */
 const RESULT_OF = new Map<number, DeliveryResult>([
   [204, "accepted"],
   [400, "refused"],

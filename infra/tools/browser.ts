@@ -46,7 +46,7 @@ export async function openBrowser(): Promise<Browser> {
 async function unpack(): Promise<void> {
   await mkdir(`${ROOT}/.build`, { recursive: true });
   const aside = await mkdtemp(`${ROOT}/.build/unpacking-`);
-  // Runs in a separate process, because the package changes LD_LIBRARY_PATH.
+  // Runs in a separate process, because the package changes LD_LIBRARY_PATH, which would affect workerd.
   const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: "nodejs24.x" };
   await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", UNPACK], { cwd: ROOT, env });
   await writeFile(`${aside}/fonts/fonts.conf`, FONTS);

@@ -49,7 +49,7 @@ export function isAnswered(trial: EvictionTrial | undefined): boolean | undefine
 
 /**
  * Returns the denial or the warning with which Lifeboat answered the trial eviction. Returns undefined if Lifeboat did
- * not answer. KubeVirt's webhook denies evictions with the same texts.
+ * not answer. KubeVirt's webhook denies evictions with the same texts, so the texts alone do not identify the sender.
  */
 function wordsIn({ message, warnings }: Extract<EvictionTrial, { readonly pod: string }>): string | undefined {
   const [prefix = "", name] = DENIED.exec(message) ?? [];

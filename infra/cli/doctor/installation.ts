@@ -85,8 +85,8 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
 }
 
 /**
- * Checks whether the relay's replicas are ready. A missing relay is a failure only if an enabled feature needs the
- * relay.
+ * Checks whether the relay's replicas are ready. A replica is ready when it has the first list of each watch. A missing
+ * relay is a failure only if an enabled feature needs the relay.
  */
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);

@@ -124,7 +124,10 @@ const ANY_CLOCK = { namespace: "", name: "", holdSeconds: 0 };
 const List = z.array(z.unknown());
 const Fields = z.record(z.string(), z.unknown());
 
-/** Lists the fields in which `found` differs from `wanted`. Ignores additional fields of `found`. */
+/**
+ * Lists the fields in which `found` differs from `wanted`. Ignores additional fields of `found`, because the API server
+ * adds defaults.
+ */
 export function differencesOf(wanted: unknown, found: unknown, path: string): readonly string[] {
   const [list, other] = [List.safeParse(wanted).data, List.safeParse(found).data];
   if (list !== undefined && other?.length === list.length) {

@@ -39,7 +39,7 @@ interface Installing extends Applying {
 
 interface Step {
   readonly title: string;
-  /** If set, the step runs only in the cluster, or only with --worker. */
+  /** `Cluster` steps run only if Lifeboat runs in the cluster. `Worker` steps run only with --worker. */
   readonly form?: "Cluster" | "Worker";
   readonly do: (installing: Installing) => Promise<void> | void;
 }

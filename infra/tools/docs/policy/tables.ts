@@ -1,4 +1,4 @@
-/** Renders the other tables of POLICY.md. */
+/** Renders the tables of POLICY.md, except the tables about the guard and node pressure. */
 import { EVENT_TYPES } from "../../../../shared/kube/action.ts";
 import { type Posture, WHEN_UNDECIDED } from "../../../../shared/settings/failure-posture.ts";
 import { needsBudget } from "../../../../shared/budget/budget.ts";
