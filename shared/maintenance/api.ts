@@ -38,6 +38,7 @@ export type Changed = "Done" | "Lacking" | "TryAgain";
 
 /**
  * Changes a NodeEvacuation. The patch fails if `virtualMachines` has changed since the user's permissions were checked.
+ * The effects of this field on VMs need separate permissions.
  */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,

@@ -9,8 +9,8 @@ import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isTimeReached } from "./world.ts";
 
 /**
- * Lists the NodeEvacuations of other nodes that will start before this NodeEvacuation. If several NodeEvacuations are
- * due, the oldest starts first.
+ * Lists the NodeEvacuations of other nodes that have not started and will start before this NodeEvacuation. If several
+ * NodeEvacuations are due, the oldest starts first. The preflight itself reads NodeEvacuations that have started.
  */
 export function aheadOf(
   ne: NodeEvacuationFacts,

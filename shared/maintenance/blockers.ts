@@ -37,7 +37,10 @@ export function isShutdownDue({ fate, vmi, blocker }: VmView, { ne, now }: Pick<
   );
 }
 
-/** Lists the Evacuations of VMs that have left the node but have not started again in time. */
+/**
+ * Lists the Evacuations of VMs that have left the node but have not started again in time. Further restarts wait for
+ * these VMs.
+ */
 export function overdue(w: NodeWorld): readonly EvacuationFacts[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const isLate = (e: EvacuationFacts) => secondsSince(e.status.startTime, w.now) >= OVERDUE_SECONDS;
@@ -120,6 +123,7 @@ export function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
   return fate === "Blocked" || fate === "Goes" || isHeldBack === true || blocker?.reason === "External";
 }
 
+/** Returns whether the drain waits until this pod has left the node. */
 export function isLeft(subject: Subject, { ne }: Pick<NodeWorld, "ne">): boolean {
   const { pod, verdict } = subject;
   const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);

@@ -1,4 +1,4 @@
-/** Finds the VMs that Lifeboat must not restart or stop, because a PodDisruptionBudget protects their pods. */
+/** Finds the VMs that Lifeboat must not restart or stop, because another party's PodDisruptionBudget refuses it. */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";

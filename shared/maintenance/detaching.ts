@@ -1,4 +1,7 @@
-/** Finds the volumes that are still attached to a node after its VMs have left. */
+/**
+ * Finds the volumes that are still attached to a node after its VMs have left. The node may write to these volumes
+ * until they are detached.
+ */
 import { unlessFailed, type View } from "../facts/facts.ts";
 import { ClusterError, isLasting, isOddObject } from "../kube/failures.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
@@ -10,7 +13,10 @@ import { secondsSince } from "../settings/time.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import type { NodeWorld } from "./world.ts";
 
-/** The maximum time to wait for volumes, in seconds since the last VM left the node. */
+/**
+ * The maximum time to wait for volumes, in seconds since the last VM left the node. A storage system that does not
+ * respond must not delay the maintenance forever.
+ */
 const MOST_SECONDS = 300;
 
 export const CLAIMED_VOLUMES: View<ClaimedVolume> = {

@@ -19,7 +19,7 @@ export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   if (ne.status.phase !== "Evacuated") return leftOver(w, more);
   const isBack = isOpen(ne) && nodeToDrain(w)?.unschedulable !== true;
   if (!isBack) return more === undefined ? "Nothing" : { phase: "Evacuated", message, more };
-  // Lifeboat requests the return of VMs only once.
+  // Lifeboat requests the return of VMs only once. A VM whose return has failed stays where it is.
   const isTime = nodeToDrain(w) !== undefined && !ne.status.conditions.some(isReturned);
   return {
     phase: "Evacuated",
@@ -39,7 +39,7 @@ function isReturned({ type }: NodeCondition): boolean {
   return type === "Returned";
 }
 
-/** Reports the stopped VMs that do not run yet. */
+/** Reports the stopped VMs that do not run yet. The NodeEvacuation has work until all of them run. */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
@@ -59,7 +59,10 @@ function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
   return first.length === 0 && more === undefined ? "Nothing" : { phase, message, more: more ?? {}, first };
 }
 
-/** Withdraws the Evacuations of the NodeEvacuation. If the node no longer exists, migrations continue. */
+/**
+ * Withdraws the Evacuations of the NodeEvacuation. If the node no longer exists, migrations continue, and a VM that is
+ * stopping or off starts again.
+ */
 export function withdrawals(w: NodeWorld): readonly Action[] {
   const isThere = nodeToDrain(w) !== undefined;
   const isLeft = (e: EvacuationFacts) => isHeldOff(e) || (isActive(e) && (isThere || isShutdown(e)));
@@ -76,13 +79,16 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
   return wanted.map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }
 
-/** Removes Lifeboat's annotation from a node that somebody else has uncordoned. */
+/**
+ * Removes Lifeboat's annotation from a node that somebody else has uncordoned. Otherwise Lifeboat would treat a later
+ * cordon by somebody else as its own.
+ */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
-/** Removes the cordon, unless another NodeEvacuation needs it. */
+/** Removes the cordon of this or an earlier NodeEvacuation, unless another NodeEvacuation needs it. */
 export function taken(w: NodeWorld): readonly Action[] {
   const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);

@@ -45,7 +45,7 @@ export const maintenance = {
   examine,
 } as const satisfies Feature;
 
-/** Checks the permissions and blockers of the NodeEvacuations in progress. */
+/** Checks the permissions and blockers of the NodeEvacuations that have not ended. */
 async function examine(seen: Examined): Promise<readonly Finding[]> {
   const open = (await seen.nodeEvacuations()).filter((ne) => !hasEnded(ne));
   const permissions = await seen.permissions();

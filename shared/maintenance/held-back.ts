@@ -31,7 +31,7 @@ export function viewsOf(w: NodeWorld): readonly VmView[] {
   return heldBack(withRoom(heldBack(views, w), w), w);
 }
 
-/** Prevents the restart or stop of VMs that a PodDisruptionBudget protects. */
+/** Prevents the restart or stop of VMs while another party's PodDisruptionBudget refuses it. */
 function withBudgets(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   if (views.every(({ fate }) => fate !== "ShutsDown")) return views;
   const refusals = unlessFailed(
@@ -67,12 +67,12 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   });
 }
 
-/** Returns whether VMs may start to leave, because the node is cordoned and the drain is not paused. */
+/** Returns true if the node is cordoned and the drain is not paused. Only then may VMs start to leave. */
 export function isRunning(w: NodeWorld): boolean {
   return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }
 
-/** Returns whether a VM is restarting. Lifeboat restarts VMs one after another. */
+/** Returns whether a VM is restarting. The next VM restarts only after this VM runs on another node. */
 export function isRestarting(w: NodeWorld): boolean {
   return ownEvacuations(w).some((e: EvacuationFacts) => e.spec.by === "Restart" && isActive(e));
 }
@@ -82,8 +82,8 @@ function isEnding({ fate }: VmView): boolean {
 }
 
 /**
- * Returns whether other pods may leave now, because no VM is moving or about to move. VMs that Lifeboat shuts down
- * leave after the other pods, unless `forceShutdowns` is set.
+ * Returns whether other pods may leave now. They leave when no VM is moving or about to move. VMs that are shut down or
+ * restarted leave after the other pods, unless `forceShutdowns` is set.
  */
 export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
   return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));
@@ -94,7 +94,10 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   return isFree ? views : views.map(waiting);
 }
 
-/** Returns whether the node has blockers other than the VMs that Lifeboat shuts down. */
+/**
+ * Returns whether the node has blockers other than the VMs that Lifeboat shuts down. A PodDisruptionBudget that delays
+ * restarts or stops does not block the node.
+ */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;
   if (overdue(w).length > 0 || views.some(isInTheWay)) return true;

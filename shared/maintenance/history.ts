@@ -14,7 +14,7 @@ interface Seen extends Moment {
 
 /**
  * Plans the deletion of old objects. Deletes only objects that `lifeboat drain` created, because a GitOps tool would
- * create its objects again.
+ * create its objects again. The nodes would then be drained again.
  */
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));

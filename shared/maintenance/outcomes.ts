@@ -34,7 +34,10 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
   return [...known, ...added];
 }
 
-/** Returns VMs that are missing from the status, but have an Evacuation of this NodeEvacuation. */
+/**
+ * Returns VMs that are missing from the status, but have an Evacuation of this NodeEvacuation. Lifeboat 0.3 wrote no
+ * list of outcomes, and the list has a maximum length.
+ */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
   const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {
@@ -58,7 +61,7 @@ function weightOf({ outcome, reason }: VmOutcome): number {
   return outcome === "Moved" && reason === undefined ? 2 : 0;
 }
 
-/** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node do not move anymore. */
+/** Returns the outcomes after the end of the NodeEvacuation. VMs that are still on the node stay there. */
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   const { outcomes } = w.ne.status;
   const all = outcomes.length < BOUNDS["status.outcomes"] ? outcomes : [...outcomes, ...unlisted(w)];

@@ -62,7 +62,10 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
   return facts.get("virtualmachines", vmi);
 }
 
-/** Returns the active Evacuation of a VM on the node, which may not belong to this NodeEvacuation. */
+/**
+ * Returns the active Evacuation of a VM on the node. If evacuationNodeName is set but the VM does not migrate, the
+ * Evacuation may be another party's. Its status says why the VM does not migrate.
+ */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
   const own = ownEvacuations(w).find(isIts);

@@ -144,6 +144,10 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
   };
 }
 
+/**
+ * Returns whether to reconcile the NodeEvacuation again soon. The status must soon show that a person ended a pause or
+ * removed a blocker, even without watches.
+ */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
 }

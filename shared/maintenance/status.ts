@@ -37,7 +37,10 @@ export function nodeStatusAfter(
   return isSoon && !isNews(before, next) ? undefined : { ...written, lastUpdateTime: time };
 }
 
-/** Returns true if the start time, a condition or an outcome has changed. Such a change is written at once. */
+/**
+ * Returns true if the start time, a condition or an outcome has changed. Such a change is written at once, because a VM
+ * may leave within moments.
+ */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
   const { startTime, conditions, outcomes = before.outcomes } = more;
   return startTime !== undefined || conditions !== undefined || knownIn(outcomes) !== knownIn(before.outcomes);

@@ -15,7 +15,7 @@ import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from ".
 import type { NodeWorld } from "./world.ts";
 
 /**
- * The next step for a VM. `Moving`: the VM is moving. `Next`: the VM can leave as soon as fewer VMs are moving.
+ * The next step for a VM. `Moving`: the VM is moving. `Next`: the VM leaves when fewer VMs than allowed are moving.
  * `Waits`: the VM leaves later, or its external controller moves it. `Goes`: an eviction shuts the VM down, because of
  * its eviction strategy. `ShutsDown`: Lifeboat restarts or stops the VM. `Blocked`: a person has to act.
  */
@@ -30,6 +30,7 @@ export interface VmView {
   /** True if Lifeboat does not shut the guest down yet, because something else blocks the drain. */
   readonly isHeldBack?: true;
   readonly way?: "Restart" | "ShutDown";
+  /** The VM's active Evacuation, if its phase is Blocked. */
   readonly evacuation?: EvacuationFacts | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The metrics of a cluster. Labels never contain values that tenants choose, such as namespaces or VM names.
- * Maintenance objects and nodes appear in labels only if they are blocked or ended in the last hour.
+ * The metrics of a cluster. No label has values that tenants choose or an unlimited number of values, such as
+ * namespaces or VM names. Maintenance objects and nodes appear in labels only if they are blocked or ended in the last
+ * hour.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";

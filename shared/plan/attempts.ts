@@ -17,6 +17,7 @@ export interface ClassKey {
 }
 
 export interface Attempt {
+  /** The class of the VM before the migration. */
   readonly key: ClassKey;
   readonly vm: string;
   /** `FindsNoPlace`: the target pod fitted on no node. This result says nothing about the VM. */
@@ -30,6 +31,7 @@ export interface PlanHistory {
   readonly vmiOf: ReadonlyMap<string, PlanVmi>;
   /** Launcher pods, keyed by `namespace/name`. Includes pods that have ended. */
   readonly podOf: ReadonlyMap<string, PlanPod>;
+  /** The pod in which the guest of each VM runs. It is never the target of a migration. */
   readonly presentOf: ReadonlyMap<string, PlanPod>;
   /** Target pods, keyed by the UID of their migration. */
   readonly targets: ReadonlyMap<string, PlanPod>;
@@ -126,6 +128,7 @@ export function attemptsOf(history: PlanHistory, launcher: string | undefined): 
 
 type Result = Pick<Attempt, "outcome" | "reason">;
 
+/** Returns the result of a migration. Returns undefined if its target pod has another launcher image. */
 function resultOf(migration: PlanMigration, launcher: string | undefined, history: PlanHistory): Result | undefined {
   const target = targetOf(migration, history);
   const image = target?.image ?? imageAt(history.runs, migration.schedulingSince);
@@ -144,8 +147,8 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
 }
 
 /**
- * KubeVirt waits 5 minutes for a target pod to be scheduled, and then 15 minutes for it to start. After more than 14
- * minutes, the pod must have been scheduled. Upstream: `handlePendingPodTimeout`.
+ * KubeVirt waits 5 minutes for a target pod that is not scheduled, and 15 minutes for a scheduled target pod. After a
+ * wait of more than 14 minutes, the pod must have been scheduled. Upstream: `handlePendingPodTimeout`.
  */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 

@@ -41,10 +41,11 @@ export interface PlanVmi extends VmiFacts {
   readonly kind: VmKind;
   /** True if an annotation of the VM's owner offers this VM for a first migration. */
   readonly isCanary?: true;
-  /** True if KubeVirt has labelled the VMI as outdated. Its launcher image is older than KubeVirt's current one. */
+  /** True if KubeVirt has labelled the VMI as outdated. Its launcher image differs from KubeVirt's current one. */
   readonly isOutdated?: true;
   /** The creation time of the VM's first pod, in milliseconds since the epoch. */
   readonly startedAt?: number;
+  /** The VM's last migration within the cluster, if it has ended. */
   readonly lastFinished?: PlanMigration;
 }
 
@@ -111,6 +112,7 @@ export interface NodePlan {
   readonly roomAfter?: string;
   /** VMs, as `namespace/name`, that can leave only if kube-scheduler chooses certain nodes. */
   readonly unsure: readonly string[];
+  /** Reasons not to power off the node after its drain. */
   readonly powerOff: readonly string[];
   readonly pods: readonly PodVerdict[];
   readonly unknown: readonly string[];

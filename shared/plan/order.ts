@@ -84,7 +84,7 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Returns how much memory the VMs need and how much memory is free on the emptiest other node. If memory is not the
+ * Returns how much memory the VMs without a node need, and the most free memory of any other node. If memory is not the
  * obstacle, returns why no node fits. Returns undefined if every VM fits on another node.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {

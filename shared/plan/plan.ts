@@ -175,8 +175,8 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
 }
 
 /**
- * Returns a note if the verdict is Unknown. Lifeboat may be allowed to read more than the user, and may then reach
- * another verdict.
+ * Returns a note if the drain may not start because facts could not be read. Lifeboat may be allowed to read more than
+ * the user, and may then reach another verdict.
  */
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
   if (startIf === "Always" || !isUnjudged(found, facts)) return [];

@@ -13,11 +13,13 @@ type Template = PlanOptions["template"];
 
 /** What all simulations show about one node. */
 export interface Doubt {
+  /** Reasons why pods may not fit or the drain may not start, although the plan says otherwise. */
   readonly reasons: readonly string[];
   /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
   /** VMs, as `namespace/name`, whose guests may be shut down again on this node after an earlier node. */
   readonly mayEnd: readonly string[];
+  /** True if the drain starts in no simulation. */
   readonly isRefused: boolean;
 }
 

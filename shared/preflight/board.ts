@@ -48,7 +48,7 @@ function plus(sum: Filled["assumed"], { placementTerms }: NeighbourPod): Filled[
   return cpu + memory === 0 ? sum : { cpu: sum.cpu + cpu, memory: sum.memory + memory };
 }
 
-/** Returns the running pods of these nodes, with the free resources of each node. */
+/** Returns the pods of these nodes that have not ended, with the free resources of each node. */
 export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[]): PresentPods {
   const pods = all.filter((pod) => !isFinal(pod));
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);

@@ -1,6 +1,6 @@
 /**
  * Estimates how long it takes until all VMs have left a node. The estimate uses finished migrations of this cluster and
- * KubeVirt's limits.
+ * the number of VMs that may move at a time.
  */
 import type { VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";

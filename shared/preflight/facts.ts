@@ -21,6 +21,7 @@ export interface NeighbourPod extends Neighbour, Pick<FitPod, "requests"> {
 }
 
 export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, FitPod {
+  /** The pod's limits, in the same units as `requests`. */
   readonly limits?: Resources;
   readonly claims: readonly string[];
   /**
@@ -28,6 +29,7 @@ export interface PreflightPod extends Omit<PodFacts, "nodeName">, NeighbourPod, 
    * claims.
    */
   readonly ephemeralClaims?: readonly string[];
+  /** True if the pod has an emptyDir volume. */
   readonly localStorage: boolean;
   /**
    * The time by which the deletion of the pod should be complete, including the grace period, in milliseconds since the
@@ -75,6 +77,7 @@ export interface Leaving {
   readonly node: FitNode;
   readonly pods: readonly PreflightPod[];
   readonly vmis: readonly VmiFacts[];
+  /** Unfinished migrations of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -87,13 +90,17 @@ export interface PreflightFacts extends Moment {
   readonly volumes: readonly Volume[];
   /** VMIs of the launcher pods on the node. If a VMI is missing in this list, it no longer exists. */
   readonly vmis: readonly VmiFacts[];
+  /** All Evacuations of these VMIs. */
   readonly evacuations: readonly EvacuationFacts[];
+  /** All unfinished migrations of these VMIs. */
   readonly migrations: readonly MigrationFacts[];
+  /** Some successful migrations of any VMIs of the cluster. */
   readonly finished: readonly MigrationFacts[];
   /** VMIs that are migrating away from other nodes. KubeVirt's migration limits include them. */
   readonly migratingElsewhere: readonly VmiFacts[];
   /** PodDisruptionBudgets in the namespaces of the pods, including those that Lifeboat did not create. */
   readonly budgets: readonly BudgetFacts[];
+  /** VMs that leave other nodes at the same time. They are placed first. */
   readonly leavingElsewhere: readonly Leaving[];
   /** The quotas of all namespaces. Empty if the node has no VM. */
   readonly quotas: readonly QuotaFacts[];

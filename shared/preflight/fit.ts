@@ -136,14 +136,15 @@ export interface Neighbour {
   readonly namespace: string;
   readonly nodeName: string;
   readonly labels: Labels;
+  /** Only the required terms. */
   readonly antiAffinity: readonly PodTerm[];
 }
 
 type WithTerms = Omit<Neighbour, "nodeName">;
 
 /**
- * Returns a function that checks whether anti-affinity keeps the pod off a node. `there` contains all running pods, and
- * `labelsOf` contains the labels of their nodes.
+ * Returns a function that checks whether anti-affinity keeps the pod off a node. `there` contains all pods that have
+ * not ended, and `labelsOf` contains the labels of their nodes.
  */
 export function repelling(
   pod: WithTerms,

@@ -1,6 +1,6 @@
 /**
  * Reads the facts of a preflight: the pods and VMs of the node, and the free resources of other nodes. The number of
- * requests grows with the number of namespaces that have moving VMs.
+ * requests grows with the number of namespaces that have moving VMs, and with the number of VMIs missing in the list.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
@@ -131,7 +131,7 @@ function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
 
 /**
  * Returns all active Evacuations, because some do not contain the name of their node yet. Also returns ended
- * Evacuations of VMs on this node.
+ * Evacuations from this node.
  */
 function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[] {
   const [active, fromHere] = together(

@@ -20,6 +20,7 @@ export interface Subject extends Vm {
 interface Vm {
   readonly vmi?: VmiFacts;
   readonly migration?: MigrationFacts;
+  /** The active Evacuation, or the newest if none is active. */
   readonly evacuation?: EvacuationFacts;
 }
 

@@ -125,6 +125,7 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
 }
 
 interface Around {
+  /** The reason why more quota may soon be free. Undefined if there is no known reason. */
   readonly why: string | undefined;
   readonly nodes: readonly FitNode[];
 }

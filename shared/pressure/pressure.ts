@@ -1,5 +1,6 @@
 /**
- * Node pressure. Selects VMs that move away from a node under pressure, so that the kubelet does not have to kill them.
+ * Node pressure. Selects VMs that move away from a node under pressure, before the kubelet ends them or at the same
+ * time.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
@@ -95,8 +96,9 @@ function endingOf({ signals, settings, evacuations }: PressureWorld) {
 const MAKES_ROOM: ReadonlySet<string> = new Set(["Evicted", "Preempting"]);
 
 /**
- * Returns true if the kubelet ends the pod because the node is under pressure. A kubelet also reports `Killing` after a
- * failed liveness probe or during a node shutdown. Therefore, `Killing` is ignored on nodes without pressure.
+ * Returns true if the kubelet ends the pod to make room, for example for a critical pod. A kubelet also reports
+ * `Killing` after a failed liveness probe or during a node shutdown. Therefore, `Killing` is ignored on nodes without
+ * pressure.
  */
 function isToMakeRoom({ reason, node }: KubeletSignal): boolean {
   return MAKES_ROOM.has(reason) || (node !== undefined && isAlive(node) && node.pressures.length > 0);

@@ -27,6 +27,7 @@ export interface Deps {
   readonly watched?: ((cluster: Client) => Reads) | undefined;
   readonly settings: Settings;
   readonly clock: () => Date;
+  /** No work starts after this time. Absent if the time is unlimited. */
   readonly until?: Date;
   readonly onFailure: (doing: string, failure: ClusterError) => void;
 }
@@ -34,7 +35,7 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** The number of failures that a retry would not fix: refused requests, and objects that cannot be parsed. */
+  /** The number of those `failures` that a retry would not fix: refused requests, and objects that cannot be parsed. */
   readonly refused: number;
   readonly left: number;
   /**

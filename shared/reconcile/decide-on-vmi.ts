@@ -23,6 +23,7 @@ export interface VmiDecision {
 interface Subject extends Deciding {
   readonly vmi: VmiFacts | undefined;
   readonly evacuations: readonly EvacuationFacts[];
+  /** Pods of the VMI for which an event has arrived. */
   readonly named: readonly PodFacts[];
 }
 

@@ -77,6 +77,7 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([ofVmis, ofNodes, ...others]);
 }
 
+/** Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
   const uids = new Set(evacuations.filter(isActive).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));

@@ -48,6 +48,7 @@ function ruleFor(key: NamespacedName, { pods = [] }: Known, { settings, clock, w
   return (facts: Facts) => decideOnVmi(key, pods, { facts, ...moment });
 }
 
+/** Returns sources that may be outdated, in the order in which they are tried. */
 function sourcesOf(
   key: NamespacedName,
   { evacuations, pods = [], reviewed }: Known,

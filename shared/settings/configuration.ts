@@ -89,6 +89,7 @@ function pathsOf(issue: z.core.$ZodIssue): readonly (readonly PropertyKey[])[] {
   return issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
 }
 
+/** Removes the field at the path. A list is removed as a whole. */
 function without(value: unknown, [key, ...path]: readonly PropertyKey[]): unknown {
   if (key === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const fields = Object.entries(value).map(([name, its]) => [name, name === key ? without(its, path) : its] as const);

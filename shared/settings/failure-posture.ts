@@ -12,10 +12,13 @@ import { isOfLiveVm } from "../kube/objects.ts";
 export type Posture = "refuse" | "fail" | "allow";
 
 export const WHEN_UNDECIDED = {
-  /** A guest runs in the pod. A fact that is missing for a short time must not lead to the shutdown of the guest. */
+  /**
+   * Lifeboat has just read the pod, and a guest runs in it. A fact that is missing for a short time must not lead to
+   * the shutdown of the guest.
+   */
   evictionOfLivePod: "refuse",
   evictionOfLivePodForGood: "fail",
-  /** The pod has ended, or does not belong to KubeVirt. */
+  /** Lifeboat has just read the pod. It has ended, or does not belong to KubeVirt. */
   evictionOfOtherPod: "allow",
   evictionOfOddPod: "refuse",
   evictionOfUnknownPod: "fail",

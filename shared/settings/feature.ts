@@ -24,6 +24,7 @@ export interface Feature {
   readonly kubevirtGate?: string;
   /** A warning about actions that a Worker without the relay performs too late or never. */
   readonly withoutRelay?: string;
+  /** Events that only this feature records. */
   readonly events?: readonly EventReason[];
   readonly plan?: (world: never) => Plan;
   /** Returns notes about settings that have no effect, or less effect than expected. */

@@ -15,6 +15,7 @@ export interface Observer {
   readonly cluster: Client;
   readonly settings: Settings;
   readonly now: Date;
+  /** Called after a failed read that does not stop the work. */
   readonly onFailure?: (what: string, failure: ClusterError) => void;
 }
 

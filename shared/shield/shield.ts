@@ -28,7 +28,7 @@ const LAUNCHER_GRACE_SECONDS = 15;
  */
 const LATE_SECONDS = 75;
 
-/** The value of the label after the shield has ended. While the VM has this value, the shield does not start again. */
+/** The value of the label after the shield has ended. The shield does not start again until the danger is over. */
 export const OVER = "over";
 
 /** The times at which virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
@@ -52,6 +52,7 @@ export interface Shielded {
 export interface ShieldWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly pressured: readonly { readonly vmsOnNode: readonly { readonly vmi: VmiFacts }[] }[];
+  /** Evacuations of these VMIs, including ended Evacuations. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly shielded: readonly Shielded[];
 }

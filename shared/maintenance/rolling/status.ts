@@ -55,7 +55,10 @@ function textOf(status: RollingMaintenanceStatus): string {
 type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletionTime">;
 const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
 
-/** Estimates the end from the average duration of the finished nodes. Returns no estimate if no node has ended. */
+/**
+ * Estimates the end from the average time that a node took before the next node could start. Returns no estimate if no
+ * node has ended.
+ */
 function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
   const isUntilBack = spec.nextNode === "WhenUncordoned";
   const taken = rows.flatMap(({ startTime, completionTime, returnTime }) => {

@@ -17,6 +17,7 @@ export interface RollingWorld extends Moment {
   readonly rm: RollingMaintenanceFacts;
   readonly others: readonly RollingMaintenanceFacts[];
   readonly nodeEvacuations: readonly NodeEvacuationFacts[];
+  /** The nodes of this RollingMaintenance, updated with the current state of their NodeEvacuations. */
   readonly rows: readonly NodeRow[];
 }
 
@@ -43,8 +44,8 @@ export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phas
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
 /**
- * Returns true if the node is out of service. A node is out of service during its drain, and after its drain until it
- * is uncordoned.
+ * Returns true if the node is out of service. This is the case during its drain. If `spec.nextNode` is WhenUncordoned,
+ * it is also the case after the drain until the node is back in service.
  */
 export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
