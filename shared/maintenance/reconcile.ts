@@ -27,7 +27,7 @@ export interface Maintaining {
   readonly onFailure: (doing: string, failure: ClusterError) => void;
   /** Selects the NodeEvacuations to reconcile. */
   readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
-  /** Whether a timer or a full scan started the reconcile. False for an event. */
+  /** True in the reconcile of each minute and in a full scan. False after an event and between two minutes. */
   readonly isThorough: boolean;
 }
 

@@ -11,7 +11,7 @@ import { type Deciding, secondsUntil } from "../settings/time.ts";
 /** A NodeEvacuation, with the facts that its rules need. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** True if Lifeboat makes this decision periodically. After an event, Lifeboat does not check expensive facts. */
+  /** True in the reconcile of each minute and in a full scan. Only then does Lifeboat check expensive facts again. */
   readonly isThorough: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Simulates a maintenance several times, with different orders of VMs, different choices of kube-scheduler, and
- * different groups of nodes at a time. The plan promises only what happens in all simulations.
+ * Simulates a maintenance several times, with different orders of VMs, different choices of kube-scheduler, a
+ * kube-scheduler that fills nodes, and different groups of nodes at a time. The plan promises only what happens in all
+ * simulations.
  */
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
