@@ -72,6 +72,7 @@ export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted 
 /** virt-controller normally sets the first phase of a migration within moments. */
 const UNANSWERED_SECONDS = 10;
 
+/** virt-controller has not set the first phase of the migration in time. */
 function notReconciled(m: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
   if (m.phase !== "" || secondsSince(m.createdAt, w.now) < UNANSWERED_SECONDS) return undefined;
   return { reason: "KubeVirtNotAnswering", message: MESSAGES.controllerSilent(m) };
@@ -122,6 +123,7 @@ function sinceOf({ schedulingSince, createdAt }: MigrationFacts): number {
   return schedulingSince ?? createdAt;
 }
 
+/** A scheduling gate keeps the target pod from being scheduled. */
 function gated(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod?.gates === undefined) return undefined;
@@ -148,6 +150,7 @@ function podTrouble(m: MigrationFacts, f: EvacuationCase): NotStarted | undefine
   return { reason: "TargetNotStarted", message: MESSAGES.targetNotStarted(pod, last.reason, words), since: sinceOf(m) };
 }
 
+/** The target pod is starting, or KubeVirt is creating the pod. */
 function starting(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   const found = { reason: "TargetStarting", message: MESSAGES.targetStarting(m, pod) };
@@ -155,6 +158,7 @@ function starting(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined 
   return m.phase === "Scheduling" ? found : undefined;
 }
 
+/** KubeVirt's configuration allows no migrations. */
 function switchedOff(_: MigrationFacts, { w }: EvacuationCase): NotStarted | undefined {
   const message = offBecause(w.settings);
   return message === undefined ? undefined : { reason: "MigrationsOff", message };

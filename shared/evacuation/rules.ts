@@ -71,6 +71,7 @@ function notThere(f: EvacuationCase): Next | undefined {
   return blocked(f, "DecentralizedMigration", MESSAGES.decentralizedBlocked(migration, message));
 }
 
+/** A migration has failed. The failure counts as an attempt. */
 function migrationFailed(f: EvacuationCase): Next | undefined {
   const { e, vmi, migrations, w } = f;
   const failed = world.isExternal(f) ? [] : attempts.uncountedFailures(e, migrations);
@@ -84,6 +85,7 @@ function migrationFailed(f: EvacuationCase): Next | undefined {
   return isUrgent ? { ...next, after: [...next.after, { verb: "Label", vmi, urgency: "urgent" }] } : next;
 }
 
+/** KubeVirt delays the migration because earlier migrations failed. A user's retry ends the delay. */
 function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
@@ -125,6 +127,7 @@ function aboutToStart(f: EvacuationCase): Next | undefined {
   return { ...waitForKubeVirt(), actions: annotated(migration, f) };
 }
 
+/** A migration is in progress. */
 function migrating(f: EvacuationCase): Next | undefined {
   const { migration } = f;
   if (migration === undefined) return undefined;
@@ -146,11 +149,13 @@ function waitForController(f: EvacuationCase): Next | undefined {
   return { ...blocked(f, "NotMarked", MESSAGES.controllerNotAsked), actions: marks.missingMark(f) };
 }
 
+/** The VM cannot be migrated, so the Evacuation is blocked. */
 function pinned(f: EvacuationCase): Next | undefined {
   const found = ends.pinnedBy(f.vmi);
   return found && blocked(f, found.reason, found.message);
 }
 
+/** An attempt has failed, and the time of the next attempt has not come. */
 function backingOff(f: EvacuationCase): Next | undefined {
   return attempts.isBackingOff(f) ? failedBefore(f) : undefined;
 }
@@ -178,11 +183,13 @@ function createMigration(f: EvacuationCase): Next | undefined {
   };
 }
 
+/** The VMI has no evacuationNodeName. Lifeboat sets the field. */
 function markMissing(f: EvacuationCase): Next | undefined {
   const next = pending(MESSAGES.webhookMarks);
   return marks.isMarkMissing(f) ? { ...next, actions: marks.missingMark(f) } : undefined;
 }
 
+/** KubeVirt's evacuation controller will create a migration. */
 function waitForKubeVirt(): Next {
   return pending(MESSAGES.controllerMigrates);
 }

@@ -43,6 +43,7 @@ function end(w: NodeWorld, phase: NodeEvacuationPhase, message: string): NodeNex
   return { phase, message, more, first: [...withdrawals(w), ...taken(w)], again: true };
 }
 
+/** A person has withdrawn the NodeEvacuation. */
 function cancelled(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.intent !== "Withdrawn") return undefined;
   return end(w, "Withdrawn", MESSAGES.withdrawn);
@@ -54,6 +55,7 @@ function nodeGone(w: NodeWorld): NodeNext | undefined {
   return { phase: "Gone", message: MESSAGES.nodeGone(w.ne.spec.nodeName), first: withdrawals(w), again: true };
 }
 
+/** The time `notAfter` has passed. A node that has just become empty still ends as Evacuated. */
 function expired(w: NodeWorld): NodeNext | undefined {
   const { notAfter } = w.ne.spec.schedule;
   if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
@@ -98,11 +100,13 @@ function scheduled(w: NodeWorld, why: string): NodeNext {
   return { phase: "Scheduled", message: MESSAGES.withForecast(why, verdict), more: { verdict }, chains: events };
 }
 
+/** The time `notBefore` has not come. */
 function waitsForHour(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || isTimeReached(w.ne, w.now)) return undefined;
   return scheduled(w, MESSAGES.startsAt(w.ne.spec));
 }
 
+/** Another NodeEvacuation of the same node comes first. */
 function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   const acting = actingOf(w.ne, rivalsOf(w), w.now);
   return acting.uid === w.ne.uid ? undefined : scheduled(w, MESSAGES.waitsForAnother(acting.name));
@@ -117,6 +121,7 @@ function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   return scheduled(w, MESSAGES.waitsForRollout);
 }
 
+/** A person has paused the NodeEvacuation before its start. */
 function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   if (ne.spec.progress !== "Paused" || hasStarted(ne)) return undefined;
   return { phase: "Paused", message: MESSAGES.pausedBefore };
@@ -143,6 +148,7 @@ function notCordoned(w: NodeWorld): NodeNext | undefined {
   };
 }
 
+/** The NodeEvacuation starts, or is refused because the forecast does not satisfy `startIf`. */
 function judged(w: NodeWorld): NodeNext | undefined {
   const { ne, now } = w;
   if (hasStarted(ne)) return undefined;
@@ -162,6 +168,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
   return { phase: "Evacuating", message, more, again: true };
 }
 
+/** A person has uncordoned the node, so the NodeEvacuation pauses. */
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
