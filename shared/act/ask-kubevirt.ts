@@ -69,6 +69,6 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
   if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
   // KubeVirt does not remove an evacuationNodeName if its node was deleted.
   if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
-  // A 401 of virt-api means that a permission is missing.
+  // The API server has just accepted the token, so a 401 of virt-api means that a permission is missing.
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });
 }

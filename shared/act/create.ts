@@ -8,8 +8,8 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation. If an Evacuation with this name exists, returns it, and adds the requester if it has none.
- * Returns `Conflict` if the existing Evacuation has ended.
+ * Creates an Evacuation. If an active Evacuation of the same pod has this name, returns it and adds the requester to
+ * it. Returns `Conflict` if the existing Evacuation has ended.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,

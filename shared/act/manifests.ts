@@ -24,7 +24,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** Makes a migration. `spec.priority` is missing, because only virt-controller may set it. */
+/** Makes a migration. Only virt-controller may set `spec.priority` and KubeVirt's evacuation annotation. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -82,7 +82,7 @@ const NAMESPACE_OF_NONE = "default";
 /** The maximum length of the object's name in the name of an Event. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-/** Makes an Event. Its name contains a hash, so the same Event is created only once. */
+/** Makes an Event. Its name contains a hash of object, reason and occasion, so it is created only once. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const [time, { kind, namespace, name, uid }] = [wholeSeconds(now), about];
   return {
@@ -120,7 +120,7 @@ export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** Adds entries to a map. Without the map, the patch tests the resourceVersion. */
+/** Adds entries to a map. Tests the resourceVersion if the map is missing, because others may add the map. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
@@ -158,7 +158,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Removes Lifeboat's label and KubeVirt's annotation, which would delay the VM's next migration. */
+/** Removes Lifeboat's label and KubeVirt's annotation, which would delay the VM's migration in the next drain. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];

@@ -39,9 +39,9 @@ export interface Performed {
 }
 
 /**
- * Performs actions in order. Stops at the first error of an action that is not optional. Creates the Evacuation before
- * it sets the evacuationNodeName. Otherwise, a reconcile could create an Evacuation without the request's cause and
- * deadline.
+ * Performs actions in order. Stops at the first error of an action that is not optional. Creates the Evacuation and the
+ * PodDisruptionBudgets before it sets the evacuationNodeName. Otherwise, a reconcile could create an Evacuation without
+ * the request's cause and deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -117,7 +117,7 @@ const BUDGETS = "poddisruptionbudgets";
 
 /** 404: the object was deleted. 409: the object has changed. 422: a test of the patch failed. */
 const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
-/** 409: an earlier attempt created the object. */
+/** 409: the object exists. An earlier attempt or another process has created it, because its name is deterministic. */
 const CREATED = { 404: "Conflict", 409: "Done" } as const;
 const REMOVED = { 404: "Done", 409: "Conflict" } as const;
 
@@ -187,6 +187,7 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
 /** The message of KubeVirt's webhook if the VMI already has a migration. This is not treated as a refusal. */
 const IN_FLIGHT = "in-flight migration detected";
 
+/** The API server's message for a missing permission. The 403 of a policy or a webhook has another message. */
 const UNAUTHORIZED = "cannot create resource";
 
 async function createMigration(

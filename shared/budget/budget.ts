@@ -30,7 +30,7 @@ export const MIN_AVAILABLE = 2;
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Migrations of the VMIs that are being evacuated. Missing in a full scan. */
+  /** Migrations of the VMIs that are being evacuated. Empty in a full scan, which does not read them. */
   readonly migrations: readonly MigrationFacts[];
   /** PodDisruptionBudgets of `vmis`. If `complete` is true, contains all budgets that Lifeboat created. */
   readonly budgets: readonly BudgetFacts[];
@@ -75,7 +75,10 @@ export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vm
     : [];
 }
 
-/** Returns the VM's budget. Returns undefined without the permission to read budgets. */
+/**
+ * Returns the VM's budget. Returns undefined without the permission to read budgets, because a missing permission must
+ * not stop an evacuation.
+ */
 export function ownBudget(vmi: VmiFacts, facts: Facts): BudgetFacts | undefined {
   const key = { namespace: vmi.namespace, name: budgetName(vmi) };
   return unlessForbidden(() => facts.get("poddisruptionbudgets", key), undefined);
@@ -99,7 +102,8 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Lifeboat does not delete a budget whose owner is a VMI. The garbage collector deletes it together with the VMI.
+  // Lifeboat does not delete a budget whose owner is a VMI, because the VMI may be newer than these reads. The garbage
+  // collector deletes the budget together with the VMI.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);

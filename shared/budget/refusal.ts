@@ -1,6 +1,6 @@
 /**
- * Finds PodDisruptionBudgets that refuse the eviction of a pod. Ignores Lifeboat's budgets. Upstream:
- * pkg/registry/core/pod/storage/eviction.go.
+ * Finds PodDisruptionBudgets that refuse an eviction, a restart or a stop of a guest. Ignores Lifeboat's budgets.
+ * Upstream: pkg/registry/core/pod/storage/eviction.go.
  */
 import type { BudgetFacts, OwnerReference, PodFacts } from "../kube/facts.ts";
 import { isFinal, matches } from "../kube/objects.ts";

@@ -18,8 +18,8 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
 /**
- * The duration of the Lease, in seconds. A cycle does not renew the Lease, and ends at least a minute before the Lease
- * expires.
+ * The duration of the Lease, in seconds. A cycle does not renew the Lease. It ends at least a minute before the Lease
+ * expires, because clocks differ.
  */
 export const LEASE_SECONDS = 300;
 
@@ -94,8 +94,8 @@ async function observe({ cluster }: DeschedulingDeps) {
 }
 
 /**
- * Returns the requests of a cycle. A dry run sends evictions with `dryRun`, because webhooks and PodDisruptionBudgets
- * may refuse them.
+ * Returns the requests of a cycle. A dry run writes nothing. It sends evictions with `dryRun`, because webhooks and
+ * PodDisruptionBudgets may refuse them.
  */
 function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, policy, dryRun, now } = deps;
@@ -106,7 +106,7 @@ function requestsOf(deps: DeschedulingDeps): Requests {
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason }) {
-      // The annotations show Lifeboat's webhook why the pod is evicted.
+      // The annotations show the reviewing webhooks why the pod is evicted.
       const annotations = {
         [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
         [names.REASON_ANNOTATION]: MESSAGES.triggeredBy({ profile, plugin, reason }),

@@ -58,8 +58,8 @@ export function mayStillBeAsked(e: EvacuationFacts, vmi: VmiFacts, facts: Facts)
 }
 
 /**
- * Decides whether Lifeboat asks KubeVirt to start the VM. `NotNeeded`: the owner has started, deleted or changed the
- * VM. `TooEarly`: the VM is still stopping.
+ * Decides whether Lifeboat asks KubeVirt to start the VM. `NotNeeded`: the owner has started or deleted the VM, or has
+ * changed its run strategy. `TooEarly`: the VM is still stopping.
  */
 export function startNow(e: EvacuationFacts, facts: Facts): "Start" | "NotNeeded" | "TooEarly" {
   const key = { namespace: e.namespace, name: e.spec.vmiName };

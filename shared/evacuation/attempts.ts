@@ -26,7 +26,7 @@ export function backoffSeconds(failures: number, { evacuation }: Settings): numb
 }
 
 interface Failure {
-  /** `MigrationRefused`: KubeVirt's webhook or another admission plugin refuses the migration. */
+  /** `MigrationRefused`: KubeVirt's webhook or another admission plugin refuses the migration permanently. */
   readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
@@ -54,7 +54,7 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
 
 /**
  * Returns whether the migration belongs to this evacuation. The status contains the migration, or the migration is
- * newer than the Evacuation.
+ * newer than the Evacuation. The API server sets both creation times.
  */
 export function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
@@ -62,7 +62,8 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 
 /**
  * Returns the failed migrations that are not counted yet, oldest first. Migrations of the same second are returned
- * together, after all of them have ended. Ignores migrations that are being deleted.
+ * together, after all of them have ended. Ignores migrations that are being deleted. If the last counted migration no
+ * longer exists, returns only the newest failure.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -88,7 +89,10 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
   return uid === migration?.uid ? 2 : 0;
 }
 
-/** Returns a successful migration of this evacuation. Ignores migrations from other nodes. */
+/**
+ * Returns a successful migration of this evacuation, even if the VMI does not show it yet or the VM has come back.
+ * Ignores migrations from other nodes.
+ */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
   const isFromThere = ({ sourceNode = from }: MigrationFacts) => from === undefined || sourceNode === from;
@@ -131,7 +135,10 @@ function isLong(since: number | string | undefined, { w }: EvacuationCase): bool
   return secondsSince(since, w.now) >= w.settings.evacuation.stuckSeconds;
 }
 
-/** Returns whether the migration has not started although KubeVirt's limits on parallel migrations allow it. */
+/**
+ * Returns whether the migration has not started although KubeVirt's limits on parallel migrations allow it. A caller
+ * acts only if the result stays true for some time.
+ */
 export function isStalled(migration: MigrationFacts, f: EvacuationCase): boolean {
   return !hasMigrationStarted(migration) && isOverdueInQueue(migration, f) && hasPlace(f);
 }
@@ -181,7 +188,10 @@ export function isBackingOff(f: EvacuationCase): boolean {
   return secondsUntil(backoffUntil(f.e), f.w.now) > 0 && !isRetried(f.e);
 }
 
-/** Returns whether a person has ended the back-off and no attempt has followed. */
+/**
+ * Returns whether a person has ended the back-off and no attempt has followed. Does not compare times with a clock,
+ * because clocks differ.
+ */
 export function isRetried({ spec, status }: EvacuationFacts): boolean {
   return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
 }

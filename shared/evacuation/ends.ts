@@ -109,6 +109,7 @@ export function cannotMigrate(f: EvacuationCase): Next | undefined {
 export function pinnedBy({ liveMigratable }: VmiFacts): Pick<Next, "reason" | "message"> | undefined {
   const { migratable, reason = "", message = MESSAGES.noReason } = liveMigratable;
   if (migratable) return undefined;
+  // The CRD accepts only a reason of this pattern.
   const isWord = /^[A-Za-z][A-Za-z0-9]{0,255}$/.test(reason);
   return {
     reason: isWord ? reason : "NotLiveMigratable",
@@ -173,6 +174,7 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
+/** Ends an Evacuation. The next reconcile reads newer Evacuations and cleans up. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
@@ -187,7 +189,8 @@ function isOwn({ evacuates, name }: MigrationFacts): boolean {
 
 /**
  * Returns the actions that clean up: they remove the evacuationNodeName, the label, and migrations that have not
- * started. Running migrations continue. An evacuationNodeName that was set later is not removed.
+ * started. Running migrations continue, because aborting a migration could do harm. An evacuationNodeName that was set
+ * after the move belongs to another Evacuation and is not removed.
  */
 function leftOf(
   { e, vmi, migrations }: EvacuationCase,

@@ -72,7 +72,7 @@ export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
-/** Returns the newest Evacuation of the VMI's pod that failed and still backs off. */
+/** Returns the newest Evacuation of the VMI's pod that ended without a move and still backs off. */
 export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
@@ -152,7 +152,7 @@ function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): n
 export interface Retry {
   /**
    * `TryNow`: the evacuation backs off, and `spec.retryAt` ends the back-off. `StartNew`: the evacuation was abandoned,
-   * and a new evacuation starts.
+   * and a new evacuation starts without its attempts.
    */
   readonly retry: "TryNow" | "StartNew";
   readonly evacuation: EvacuationFacts;

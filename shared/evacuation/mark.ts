@@ -25,7 +25,7 @@ export function isMarkedTooLate(vmi: VmiFacts): boolean {
 
 /**
  * Returns the actions that set the VMI's evacuationNodeName. Sets Lifeboat's label first, because KubeVirt uses this
- * label to choose a MigrationPolicy. Removes the name of another node first.
+ * label to choose a MigrationPolicy. Removes the name of another node first, because KubeVirt would not replace it.
  */
 export function markActions(
   vmi: VmiFacts,
@@ -50,7 +50,8 @@ export function markActions(
           },
         ]
       : [];
-  // Budgets do not affect the scheduler, the taint manager and the kubelet.
+  // Budgets do not affect the scheduler, the taint manager and the kubelet. For their requests, the evacuation does not
+  // wait for a budget.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },
@@ -67,8 +68,8 @@ export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
 }
 
 /**
- * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label when the migration
- * starts.
+ * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label at the hand-over of
+ * the migration, at least 20 s later.
  */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
@@ -91,10 +92,16 @@ export function isTakenBack(f: EvacuationCase): boolean {
   return isMarkMissing(f) && wasMarkSeen(f);
 }
 
-/** A review sets the evacuationNodeName at most this many seconds after it has created the Evacuation. */
+/**
+ * A review sets the evacuationNodeName at most this many seconds after it has created the Evacuation. This is the API
+ * server's timeout and a little more.
+ */
 const MARKING_SECONDS = 15;
 
-/** Returns whether a running review may still set the evacuationNodeName. Until then, the Evacuation must not end. */
+/**
+ * Returns whether a running review may still set the evacuationNodeName. Until then, the Evacuation must not end,
+ * because Lifeboat would treat this evacuationNodeName as a new request.
+ */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);
   return isMarkMissing(f) && !wasMarkSeen(f) && Math.abs(age) < MARKING_SECONDS;

@@ -140,7 +140,7 @@ function unschedulable(m: MigrationFacts, f: EvacuationCase): NotStarted | undef
 
 const MOST_WORDS = 400;
 
-/** The last Event about the target pod reports a problem. */
+/** The last Event of type Warning about the target pod reports a problem. */
 function podTrouble(m: MigrationFacts, f: EvacuationCase): NotStarted | undefined {
   const pod = targetPodOf(m, f);
   if (pod === undefined || pod.ready) return undefined;

@@ -39,8 +39,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // An earlier Evacuation of the pod has ended, but the VMI's `status.evacuationNodeName` is still set. Lifeboat waits
-  // until it is cleared.
+  // An earlier Evacuation of the pod has ended, but the VMI's `status.evacuationNodeName` is still set. Lifeboat cannot
+  // tell whether the new Evacuation has set it, and waits until it is cleared.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -111,6 +111,10 @@ export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuation
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
+/**
+ * Returns whether the Evacuation may be deleted after some time. The Evacuation of a stopped VM may be deleted before
+ * the VM starts, unless it is withdrawn.
+ */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");
 }

@@ -98,7 +98,9 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
   return { ...next, actions: [{ verb: "SkipBackoff", migration }] };
 }
 
-/** Treats a migration that cannot start as a failed attempt. */
+/**
+ * Treats a migration that cannot start as a failed attempt. KubeVirt's own migration during a back-off is no attempt.
+ */
 function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);
   if (migration === undefined) return undefined;
@@ -114,7 +116,10 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
   return { ...attempts.attemptFailed(f, { reason: "MigrationStuck", message }), actions };
 }
 
-/** The time in which a new migration should start, in seconds. */
+/**
+ * The time in which a new migration should start, in seconds. KubeVirt creates a migration for an evacuation only if
+ * its limits on parallel migrations allow the start.
+ */
 const STARTS_SECONDS = 20;
 
 /** KubeVirt has just created a migration. Lifeboat annotates the migration and does not write a status yet. */

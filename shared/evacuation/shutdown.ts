@@ -58,8 +58,8 @@ export const isSame = ({ e, f }: RequestCase) => f?.vmi.uid === e.status.virtual
 export const isAnother = (q: RequestCase) => q.f !== undefined && !isSame(q);
 
 /**
- * The time in seconds after which an unanswered request is treated as lost. virt-controller usually acts within
- * moments.
+ * The time in seconds after which an unanswered request is treated as lost. No request of Lifeboat takes longer, and
+ * virt-controller acts within moments.
  */
 export const LOST_SECONDS = 60;
 

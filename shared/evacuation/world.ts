@@ -12,7 +12,10 @@ import { isFinal, named } from "../kube/objects.ts";
 /** The VMIs and Evacuations to decide about. Rules read all other facts when needed. */
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
-  /** All Evacuations of these VMIs, including ended ones. Lifeboat reads them before the VMIs. */
+  /**
+   * All Evacuations that name these VMIs, including ended ones and those whose VMI is missing. Lifeboat reads them
+   * before the VMIs.
+   */
   readonly evacuations: readonly EvacuationFacts[];
   /** Whether Lifeboat watches migrations. Lifeboat then annotates a new migration instead of writing a status. */
   readonly isWatched?: boolean | undefined;
@@ -105,7 +108,8 @@ export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
 }
 
 /**
- * Returns whether an external controller moves the VM. Lifeboat then neither creates nor deletes migrations of the VM.
+ * Returns whether an external controller moves the VM. Lifeboat then neither creates nor deletes migrations of the VM,
+ * because the controller may try again or shut the VM down.
  */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];

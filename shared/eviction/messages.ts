@@ -131,8 +131,8 @@ export function remedyOfBlocked(reason = ""): string {
 const MOST_CHARACTERS = 256;
 
 /**
- * Returns the warnings of an answer. A warning must not contain the remaining seconds, because kubectl prints an
- * identical warning only once.
+ * Returns the warnings of an answer. An API server returns the warnings of all webhooks, but only one refusal, usually
+ * KubeVirt's. A warning must not contain the remaining seconds, because kubectl prints an identical warning only once.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);

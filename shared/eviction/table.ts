@@ -27,7 +27,10 @@ export const FIRST_REQUEST = {
   External:              { migratable: "evacuate", pinned: "evacuate" },
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
-/** Returns whether an eviction or node pressure starts an evacuation of the VM. */
+/**
+ * Returns whether an eviction or node pressure starts an evacuation of the VM. A deletion of the VM's pod is then
+ * refused.
+ */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
 }

@@ -51,7 +51,7 @@ export interface Source<T> {
   readonly isSafe: (answer: T) => boolean;
 }
 
-/** Tries the sources in order until a decision is safe. Reads from the API server last. */
+/** Tries the sources in order until a decision is safe or uses no cached facts. Reads from the API server last. */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,
   sources: readonly Source<T>[],

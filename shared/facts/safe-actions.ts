@@ -5,7 +5,10 @@
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 
-/** Deletions of pods are not listed, because Lifeboat always decides on deletions with live facts. */
+/**
+ * Deletions of pods are not listed, because Lifeboat always decides on deletions with live facts. An allowed deletion
+ * stops a VM, and no other webhook protects it.
+ */
 export type Decision = "Eviction" | "Reconcile";
 
 /** The decisions that may perform the action on cached facts. An action that is not listed needs live facts. */
@@ -36,6 +39,7 @@ export function isSafeWithLiveVmi(action: Action): boolean {
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");
 }
 
+/** Returns whether the action is safe if the VMI and its Evacuations were read at the same time. */
 export function isSafeOnOneReading(action: Action): boolean {
   if (action.verb === "CreateEvacuation") return false;
   if (action.verb !== "WriteStatus") return true;

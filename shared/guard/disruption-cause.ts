@@ -45,7 +45,7 @@ type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
  * Lists the recorded disruptions, oldest first. A disruption is listed until its Evacuation has ended and the back-off
- * is over.
+ * is over. The disruption of a Duplicate is listed as long as the Evacuation that continues.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -86,7 +86,7 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 
 /**
  * Returns the cause of the deletion. The cause is NodeTermination if the requester terminates nodes. Otherwise the
- * pod's condition contains the cause.
+ * pod's condition contains the cause. Does not check whether the guard is on for this cause.
  */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
@@ -138,7 +138,9 @@ export function terminationOf(
 /** The minimum time that a migration needs, in seconds. */
 const NEAR_SECONDS = 15;
 
-/** Returns whether the deadline is too near for a migration. The guest then uses the remaining time to shut down. */
+/**
+ * Returns whether the deadline is too near to start a migration. The guest then uses the remaining time to shut down.
+ */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }

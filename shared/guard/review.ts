@@ -22,7 +22,10 @@ export interface DeletionDeps extends Performing {
 export interface DeletionReview {
   readonly facts: DeletionFacts;
   readonly decision: DeletionDecision;
-  /** The error if the VMI's Evacuations could not be listed. The review continues without Evacuations. */
+  /**
+   * The error if the VMI's Evacuations could not be listed. The review continues without Evacuations, because the
+   * evacuationNodeName can be set without them.
+   */
   readonly failedRead?: ClusterError | undefined;
 }
 
@@ -67,8 +70,8 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
 /**
- * Returns whether the scheduler preempts the pod in favor of a virt-handler pod. Reads only pods in KubeVirt's
- * namespace, because other pods may have the same label.
+ * Returns whether the scheduler preempts the pod in favor of a virt-handler pod. Reads pods only if virt-handler has
+ * reported its termination. Ignores pods outside KubeVirt's namespace, because a tenant may copy virt-handler's label.
  */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;

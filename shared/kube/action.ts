@@ -49,9 +49,12 @@ export type Action =
       readonly cause: MigrationCause;
       readonly evacuation: string;
     }
-  /** Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check for existing ones. */
+  /**
+   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check for existing ones. The next actions are
+   * performed even after a permanent refusal, and with `optional` after any error.
+   */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
-  /** Corrects size, selector and owner of Lifeboat's PodDisruptionBudget. */
+  /** Corrects size, selector and owner of Lifeboat's budget. A permanent refusal does not stop the next actions. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Deletes a pod. If `graceSeconds` is absent, the pod's own grace period applies. */
@@ -149,10 +152,16 @@ const ALWAYS_OPTIONAL: ReadonlySet<Action["verb"]> = new Set<Action["verb"]>([
   "AddRequester",
 ]);
 
-/** The plans of a reconcile, in the order in which they are performed. */
+/**
+ * The plans of a reconcile, in the order in which they are performed. Urgent VMs come first, and budgets are created
+ * before migrations.
+ */
 export type Plans = readonly (Plan & { readonly name: string })[];
 
-/** Returns whether the next actions are performed even if this action fails. */
+/**
+ * Returns whether the next actions are performed even if this action fails. A failed Event or label must not stop an
+ * evacuation.
+ */
 export function isOptional(action: Action): boolean {
   return ("optional" in action && action.optional === true) || ALWAYS_OPTIONAL.has(action.verb);
 }

@@ -62,7 +62,7 @@ export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdr
 
 /**
  * `Stalled` means that the migration has not started although KubeVirt's limits allow it. `Released` means that the
- * cleanup after the end is complete.
+ * cleanup after the end is complete, and that a VM which Lifeboat stopped has started again.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 
@@ -169,7 +169,7 @@ export const EVACUATION_BOUNDS = {
 export interface EvacuationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The creation time in milliseconds since the epoch, or 0 if unknown. */
+  /** The creation time by the API server's clock in milliseconds since the epoch, or 0 if unknown. */
   readonly createdAt: number;
   readonly spec: EvacuationSpec;
   readonly status: EvacuationStatus;

@@ -92,12 +92,12 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly guestOnTarget?: boolean;
   /** The VMI's last migration. KubeVirt writes a failure to the VMI before it writes the failure to the migration. */
   readonly lastMigration?: { readonly uid: string; readonly failureReason?: string };
-  /** The end of the VMI's last migration, in milliseconds since the epoch, and its duration. */
+  /** The end of the VMI's last migration by a node's clock, in milliseconds since the epoch, and its duration. */
   readonly movedAt?: number;
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
   readonly priorityClass?: string;
-  /** Whether KubeVirt's labels show a migration that already has a target pod. */
+  /** Whether `status.migrationState` shows a migration in progress, which already has a target pod. */
   readonly isMigrating: boolean;
   readonly targetNode?: string;
   /** The path of a disk that is a file on the node. On another node, the VM would start with a different disk. */
@@ -131,7 +131,7 @@ export interface MigrationFacts extends NamespacedName {
   readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;
-  /** The creation time in milliseconds since the epoch, or 0 if unknown. */
+  /** The creation time by the API server's clock in milliseconds since the epoch, or 0 if unknown. */
   readonly createdAt: number;
   readonly failedAt?: number;
   readonly schedulingSince?: number;

@@ -39,7 +39,9 @@ export function isForbidden(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 403;
 }
 
-/** Returns whether a list failed because the cluster does not serve the kind. */
+/**
+ * Returns whether a list failed because the cluster does not serve the kind. A list of a served kind never gets 404.
+ */
 export function isNotServed({ failure }: ClusterError): boolean {
   return failure.reason === "Refused" && failure.code === 404;
 }

@@ -4,7 +4,10 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from "./names.ts";
 import { type Client, meaningOf } from "./client.ts";
 import type { LeaseFacts } from "./schemas/lease.ts";
 
-/** Returns whether the Lease has not expired. `longest` is the duration in seconds if the Lease contains none. */
+/**
+ * Returns whether the Lease has a holder and has not expired. `longest` is the duration in seconds if the Lease
+ * contains none.
+ */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return holder !== "" && Math.abs(age) < (seconds ?? longest) * 1000;
@@ -46,8 +49,8 @@ export async function takeLease(
 }
 
 /**
- * Releases the Lease and writes `annotations` at the same time. An annotation with the value null is removed. Returns a
- * conflict if the Lease has expired and another holder has acquired it.
+ * Releases the Lease and writes `annotations` at the same time. An annotation with the value null is removed. The Lease
+ * keeps its time of acquisition. Returns a conflict if the Lease has expired and another holder has acquired it.
  */
 export async function giveLeaseBack(
   key: NamespacedName,

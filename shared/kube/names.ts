@@ -75,7 +75,8 @@ export const NAME_PREFIX = "lifeboat-";
  */
 export const REQUEST_EVICT_ONLY_ANNOTATION = "descheduler.alpha.kubernetes.io/request-evict-only";
 /**
- * The descheduler treats the eviction of a pod with this annotation as in progress. KubeVirt writes the value `"true"`.
+ * The descheduler treats the eviction of a pod with this annotation as in progress. Any value has this effect. KubeVirt
+ * writes the value `"true"`.
  */
 export const EVICTION_IN_PROGRESS_ANNOTATION = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 /**
@@ -95,7 +96,7 @@ export const TERMINATION_ANNOTATION = "karpenter.sh/nodeclaim-termination-timest
 
 /**
  * The annotation with virt-handler's last heartbeat on the node, and the label that says whether KubeVirt may start VMs
- * on the node.
+ * on the node. A terminating virt-handler sets the label to false.
  */
 export const HEARTBEAT_ANNOTATION = "kubevirt.io/heartbeat";
 export const SCHEDULABLE_LABEL = "kubevirt.io/schedulable";

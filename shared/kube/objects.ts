@@ -87,7 +87,10 @@ export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
   return phase === "WaitingForSync" || (decentralized === "Receives" && BEFORE_RUNNING.includes(phase));
 }
 
-/** Returns whether KubeVirt lists the pod as a pod of the VMI. */
+/**
+ * Returns whether KubeVirt lists the pod as a pod of the VMI. Only KubeVirt writes this list, but a pod's creator
+ * writes labels and owners.
+ */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);
 }

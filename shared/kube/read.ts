@@ -13,8 +13,8 @@ const PAGE_SIZE = 250;
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
- * Parses an answer. `name` is the name of the requested object. An answer that does not contain this name may come from
- * a proxy.
+ * Parses an answer. `name` is the name of the requested object. An answer that cannot be parsed and does not contain
+ * this name may come from a proxy.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,

@@ -44,7 +44,7 @@ const Audience = z.lazy(() => z.object({ aud: z.union([z.string(), z.array(z.str
 
 /**
  * Returns when a token expires. Returns undefined if the token never expires, is renewed by the kubelet, or is not a
- * JWT.
+ * JWT. Never throws an error.
  */
 export function expiryOf(token: string): Date | undefined {
   const claims = claimsOf(token);

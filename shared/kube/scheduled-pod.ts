@@ -21,7 +21,10 @@ export interface NodeRequirement {
   readonly values: readonly string[];
 }
 
-/** All requirements must match. A term without requirements matches nothing. */
+/**
+ * All requirements must match. The only field in `matchFields` is `metadata.name`. A term without requirements matches
+ * nothing.
+ */
 export interface NodeSelectorTerm {
   readonly matchExpressions: readonly NodeRequirement[];
   readonly matchFields: readonly NodeRequirement[];

@@ -53,7 +53,10 @@ export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Se
   );
 }
 
-/** Returns the labels to select by. If a name is too long for a label, selects all migrations of the namespace. */
+/**
+ * Returns the labels to select by. If a name is too long for a label, selects all migrations of the namespace, because
+ * KubeVirt may shorten the name.
+ */
 function labelsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
   if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];
   const [first = "", ...others] = vmis;

@@ -34,7 +34,9 @@ export interface ApiAnswer {
 
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
-/** The maximum size of an answer in bytes. For a short time, an answer takes four times its size in memory. */
+/**
+ * The maximum size of an answer in bytes. For a short time, an answer takes four times its size. An isolate has 128 MB.
+ */
 export const LARGEST_ANSWER_BYTES = 10 * 1024 * 1024;
 
 export type Hold = () => Held;
@@ -165,7 +167,9 @@ export const MOST_BYTES = 24 * 1024 * 1024;
 /** The maximum number of parallel reviews. A drain may evict all pods of a node at once. */
 export const MOST_REVIEWS = 250;
 
-/** A reservation ends after this time, because the platform may stop a review without notice. */
+/**
+ * A reservation ends after this time, because the platform may stop a review without notice. No review takes longer.
+ */
 const LONGEST_MS = 60_000;
 
 export interface Held {
@@ -196,7 +200,7 @@ export class MemoryBudget {
     return this.#open(now, MOST_BYTES);
   }
 
-  /** Reserves memory for all other work. This reservation is never refused. */
+  /** Reserves memory for all other work. This reservation is never refused, because no tenant decides its size. */
   count(now: Date): Held {
     return this.#open(now, Infinity);
   }

@@ -14,7 +14,10 @@ export type Memory = ReadonlyMap<string, Noted>;
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The maximum number of entries. 500 entries are 50 KB. */
+/**
+ * The maximum number of entries. 500 entries are 50 KB of the Lease. A pod without its `requested` entry is requested
+ * again.
+ */
 export const MOST_REMEMBERED = 500;
 
 /** Returns whether an eviction of the pod only asks another party to evict the pod later. */
@@ -37,7 +40,10 @@ export interface Recalled {
   readonly memory: Memory;
 }
 
-/** Returns the pods whose eviction is in progress. An eviction is ignored after `ttlSeconds`. */
+/**
+ * Returns the pods whose eviction is in progress. An eviction is ignored after `ttlSeconds`. An annotated pod keeps its
+ * entry after this time, so that its time does not start again.
+ */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
   const found = pods.flatMap((pod) => {

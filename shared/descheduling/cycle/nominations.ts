@@ -16,7 +16,7 @@ export interface Nominated extends Nomination {
 export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" | "nextPod" | "replicasOf"> {
   readonly nodes: readonly ScheduledNode[];
   readonly pods: readonly ScheduledPod[];
-  /** VMIs, keyed by `namespace/name`. */
+  /** VMIs, keyed by `namespace/name`. Contains at least the VMIs of all launcher pods. */
   readonly vmis: Vmis;
   readonly settings: Pick<Settings, "rendering">;
 }

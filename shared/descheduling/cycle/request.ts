@@ -19,18 +19,22 @@ import { isListedBy } from "../../kube/objects.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 
 /**
- * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: another party evicts the pod later.
- * `Gone`: the pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown whether an evacuation
- * has started.
+ * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated, or another
+ * party evicts it later. `Gone`: the pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown
+ * whether an evacuation has started.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
 
+/** KubeVirt and Lifeboat add this text before the message of each repeated eviction of a VM. */
 const REPEATED = /^Evacuation in progress: /;
 /** The API server adds this text before a webhook's message. */
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
-/** Interprets the answer to an eviction. `prefixes` are the starts of messages that announce a later eviction. */
+/**
+ * Interprets the answer to an eviction. `prefixes` are the starts of messages that announce a later eviction. A pod
+ * without the request-evict-only annotation has no prefixes.
+ */
 export function interpretAnswer(
   answer: { readonly code: number; readonly message: string },
   prefixes: readonly string[],
@@ -52,6 +56,7 @@ export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
+  /** Returns the VMI's Evacuations, including ended ones. Returns undefined if they could not be read. */
   evacuationsOf(vmi: VmiFacts): Promise<readonly EvacuationFacts[] | undefined>;
   evict(nominated: Nominated): Promise<EvictionOutcome>;
   now(): Date;
@@ -59,7 +64,7 @@ export interface Requests {
 
 /**
  * `PodChanged`: the pod has changed, or its eviction was requested by another process. `BackingOff`: the VM's last
- * evacuation failed recently. `InProgress`: another evacuation of the VM has started.
+ * evacuation ended recently without a move. `InProgress`: another evacuation of the VM has started.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 

@@ -88,6 +88,7 @@ interface Asked {
   readonly domain: string;
 }
 
+/** The source pod and the target pod of a migration are treated as the same pod. */
 function isSame(pod: ScheduledPod, other: ScheduledPod): boolean {
   const vmi = pod.labels[CREATED_BY_LABEL];
   return pod.uid === other.uid || (vmi !== undefined && vmi === other.labels[CREATED_BY_LABEL]);

@@ -101,8 +101,8 @@ const PASSES = {
 } as const satisfies Record<PodProtection, (pod: ScheduledPod, args: EvictorArguments) => boolean>;
 
 /**
- * Returns whether the pod's owner has enough replicas. Ignores pods of other namespaces, because a tenant can write any
- * owner into a pod.
+ * Returns whether the pod's only owner has enough replicas. Unlike upstream, ignores pods of other namespaces, because
+ * a tenant can write any owner into a pod.
  */
 function hasReplicas({ namespace, owners }: ScheduledPod, { minReplicas }: EvictorArguments, world: EvictorWorld) {
   const [owner] = owners;

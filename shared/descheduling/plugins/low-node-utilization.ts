@@ -65,7 +65,10 @@ interface NodeUsage {
   readonly usage: ReadonlyMap<string, number>;
 }
 
-/** Returns the resources with a threshold, and always CPU, memory and pods. */
+/**
+ * Returns the resources with a threshold, and always CPU, memory and pods, because other nodes must not run out of
+ * these three.
+ */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();
 }

@@ -1,6 +1,6 @@
 /**
  * The interface of descheduling plugins. A plugin is a generator. It nominates one pod, receives the verdict, and
- * continues.
+ * continues. Plugins send no requests.
  */
 import type * as z from "zod/mini";
 import type { NextPod } from "../../preflight/next-pod.ts";
@@ -14,7 +14,7 @@ export interface Nomination {
 
 /**
  * `Accepted`: the pod's eviction is in progress. `NodeLimit`: no other pod of this node can be evicted. `TotalLimit`:
- * no other pod can be evicted. `Skipped`: this pod cannot be evicted, but other pods can.
+ * no other pod can be evicted. `Skipped`: this pod cannot be evicted, but the next pod may be.
  */
 export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
 
@@ -57,7 +57,7 @@ export type ArgumentsOf<Schema extends z.ZodMiniType> = DeepReadonly<z.output<Sc
  */
 export interface Plugin<Arguments> {
   readonly name: string;
-  /** All `deschedule` plugins run before the `balance` plugins. */
+  /** All `deschedule` plugins of all profiles run before the first `balance` plugin. */
   readonly extensionPoint: "deschedule" | "balance";
   readonly arguments: z.ZodMiniType<Arguments>;
   nominate(args: Arguments, world: PluginWorld): Nominations;

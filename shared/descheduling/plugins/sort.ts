@@ -24,7 +24,7 @@ export function inLevels<T>(...levels: readonly Order<T>[]): Order<T> {
   return (a, b) => levels.reduce((order, level) => order || level(a, b), 0);
 }
 
-/** Sorts nodes by name. Upstream uses a random order. */
+/** Sorts nodes by name, so that the same cluster gives the same nominations. Upstream does not sort nodes. */
 export const byNodeName: Order<ScheduledNode> = by((node) => node.name);
 
 const BY_POD_NAME: readonly Order<ScheduledPod>[] = [by((pod) => pod.namespace), by((pod) => pod.name)];

@@ -138,7 +138,7 @@ const LARGEST_FIRST: Order<Domain> = inLevels(
   by(({ name }) => name),
 );
 
-/** Counts the pods in each domain. Like the scheduler, includes pods that may not be evicted. */
+/** Counts the pods in each domain. Like the scheduler and unlike upstream, includes pods that may not be evicted. */
 function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly ScheduledPod[], run: Run): Domain[] {
   const { args, world, gone } = run;
   const nodes = world.nodes.filter((node) => ownValue(node.labels, topologyKey) !== undefined && counts(node));
@@ -160,8 +160,8 @@ const FREE_FIRST = by(({ placement: { nodeSelector, required } }: ScheduledPod) 
 );
 
 /**
- * Returns a filter for pods that may leave. Checks the limit of the pod's node, and whether the pod fits a node in a
- * domain of below-average size.
+ * Returns a filter for pods that may leave. The pod's node must not have reached its limit. A pod whose eviction is not
+ * in progress must also fit a node in a domain of below-average size.
  */
 function mayGoFrom(domains: readonly Domain[], { args, world, fullNodes }: Run): (pod: ScheduledPod) => boolean {
   const average = domains.reduce((sum, { size }) => sum + size, 0) / domains.length;

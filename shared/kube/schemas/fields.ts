@@ -199,7 +199,7 @@ export const Page = z.lazy(() =>
 const DECIMAL = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** Parses a quantity. Returns 0 if the text is absent or malformed. */
+/** Parses a quantity in its unit, for example bytes for memory. Returns 0 if the text is absent or malformed. */
 export function quantity(text: string | undefined): number {
   return scaled(text, 0);
 }

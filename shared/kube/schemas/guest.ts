@@ -62,7 +62,10 @@ function orNone<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? NONE : list;
 }
 
-/** Returns the name of the field if topology spread constraints can exclude nodes. */
+/**
+ * Returns the name of the field if topology spread constraints can exclude nodes. Only a VM's next start uses the
+ * template's constraints. A migration's target pod has the constraints of the present pod.
+ */
 function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");
   return isStrict ? ["topologySpreadConstraints"] : [];

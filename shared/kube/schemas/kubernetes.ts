@@ -161,7 +161,8 @@ function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
 export const ConfigMap = kind(
   () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
-  // A ConfigMap with a descheduler policy may be large.
+  // A ConfigMap with a descheduler policy may be large. Lifeboat reads only ConfigMaps of its own namespace, one at a
+  // time.
   8 * LARGE_FACTS,
 );
 export type ConfigMapFacts = Readonly<z.output<typeof ConfigMap>>;

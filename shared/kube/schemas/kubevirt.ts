@@ -40,7 +40,7 @@ function blockedBy(conditions: Conditions): MigrationFacts["blockedBy"] {
 
 const End = z.optional(z.unknown());
 
-/** The time at which the migration entered each phase, in whole seconds. */
+/** The time at which the migration last entered each phase, in whole seconds. */
 const Phases = z.lazy(() =>
   z.pipe(
     listOf(z.object({ phase: Text, phaseTransitionTimestamp: Text })),

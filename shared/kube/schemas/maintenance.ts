@@ -43,6 +43,7 @@ const nodeSpec = () =>
     nodeName: z.string(),
     intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
     progress: wordOf(["Running", "Paused"], "Running"),
+    /** Times are RFC 3339. */
     schedule: part({
       notBefore: Text,
       notAfter: Text,

@@ -9,7 +9,10 @@ export interface VolumeAttachmentFacts {
   readonly persistentVolumeName?: string | undefined;
 }
 
-/** A VolumeAttachment exists until its volume is detached. `status.attached` is less reliable. */
+/**
+ * A VolumeAttachment exists until its volume is detached. `status.attached` is less reliable, because a failed
+ * attachment may have succeeded in part.
+ */
 export const VolumeAttachment = z.lazy(() =>
   z.pipe(
     z.object({
