@@ -88,6 +88,7 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
 }
 
+/** Returns a random positive integer in DER. Its first bit is 0. */
 function randomSerial(): string {
   return `01${randomBytes(15).toString("hex")}`;
 }

@@ -52,6 +52,7 @@ export interface VirtualMachine {
   readonly reason?: string;
   /** The node on which the VM starts, if the VM fits. */
   readonly node?: string;
+  /** The guest's memory, which is also the launcher's memory request. */
   readonly memory?: string;
   readonly priorityClassName?: string;
   readonly terminationGracePeriodSeconds?: number;
@@ -118,7 +119,7 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
 
 /**
  * Creates a VirtualMachine. Resolves when KubeVirt has created its VMI and the VMI is running. Never resolves if the
- * run strategy is Halted.
+ * run strategy does not start the VM, such as Halted.
  */
 export async function createVirtualMachine(
   client: KubeClient,

@@ -14,7 +14,7 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Returns true if the labels match the selector. An empty selector matches everything. */
+/** Returns true if the labels match. An empty selector matches everything. The caller handles a missing selector. */
 export function matchesSelector({ matchLabels, matchExpressions }: LabelSelector, labels: Labels): boolean {
   const equal = Object.entries(matchLabels ?? {}).every(([key, value]) => labels[key] === value);
   return equal && matchesLabels((matchExpressions ?? []) as LabelRequirement[], labels);

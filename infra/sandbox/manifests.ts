@@ -7,8 +7,8 @@ import { isAlreadyExists } from "./actors/status-error.ts";
 import { waitFor } from "./actors/wait-for.ts";
 
 /**
- * Applies CRDs first, and then the other manifests in the given order. Waits until the API server serves the CRDs'
- * kinds.
+ * Applies CRDs first, and waits until the API server serves their kinds. Then applies the other manifests in the given
+ * order.
  */
 export async function applyManifests(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
   const { kind } = definitions;

@@ -25,15 +25,15 @@ export interface SandboxOptions {
   /** Whether virt-api's webhook reviews evictions. The default is true. */
   readonly evictionWebhook?: boolean;
   readonly deschedulerAnnotations?: true;
-  /** Additional feature gates of KubeVirt. */
+  /** Additional feature gates of KubeVirt. The gates that the sandbox's VMs need are always on. */
   readonly featureGates?: readonly string[];
   /** Whether virt-handlers run as pods of a DaemonSet. A taint can evict these pods. The default is false. */
   readonly virtHandlerPods?: boolean;
   /** The eviction thresholds of the kubelets. Missing fields get the kubelet's defaults. */
   readonly eviction?: EvictionConfiguration;
   /**
-   * Images that run as processes of this machine. The API server can call webhooks in the pods of these images through
-   * Services.
+   * Images that run as processes of this machine. The pods of these images are ready when their readiness probes
+   * succeed. The API server can call webhooks in these pods through Services.
    */
   readonly images?: Images;
   /** Whether controllers create the pods of Deployments and ReplicaSets. */
@@ -45,7 +45,10 @@ export interface SandboxOptions {
 /** Options for a control plane that is simulated in this process. */
 export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnotations" | "workloads"> {
   readonly controlPlane?: undefined;
-  /** Whether to run only the API server, the disruption controller, the garbage collector and the token controller. */
+  /**
+   * Whether to run only the API server, the disruption controller, the garbage collector and the token controller. The
+   * API server still serves KubeVirt's kinds.
+   */
   readonly empty?: boolean;
   /** Whether KubeVirt sets the descheduler's annotations on launcher pods. The default is false. */
   readonly deschedulerAnnotations?: boolean;
@@ -91,8 +94,8 @@ export interface Sandbox {
   readonly apiServer: Pick<ApiServer, "suspend" | "resume">;
   readonly migrations: { configure(options: MigrationOptions): void };
   /**
-   * Stops and starts the kubelet of a node. `shutDown` shuts the machine down gracefully. `failLivenessProbe` makes the
-   * liveness probe of the pod `namespace/name` fail.
+   * Stops and starts the kubelet of a node. `shutDown` shuts the machine down gracefully, until `start` is called.
+   * `failLivenessProbe` makes the liveness probe of the pod `namespace/name` fail.
    */
   readonly kubelets: Pick<NodeKnobs["kubelets"], "stop" | "start" | "shutDown" | "failLivenessProbe">;
   readonly processes: ProcessKnobs;

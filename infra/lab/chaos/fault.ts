@@ -55,6 +55,7 @@ export interface Fault {
   /** Returns VMs that start on an additional node with the given `capacity`. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
   readonly capacity?: Capacity;
+  /** Changes a VM on the drained node. */
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
   /** Returns a listener that checks the fault's own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;

@@ -5,8 +5,8 @@ import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";
 
 /**
- * Describes each VM that has not left its node although it must. `abandoned` contains the UIDs of VMs whose evacuation
- * has failed for good.
+ * Describes each VM that has not left its node although it must. `abandoned` contains the UIDs of VMIs with an
+ * abandoned Evacuation.
  */
 export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly string[] {
   const { plan, drain } = run;
@@ -37,7 +37,7 @@ function liveVmi({ name }: ChaosVm, { cluster, namespace }: Run): VirtualMachine
   return vmi === undefined || isFinal(vmi.status) || vmi.metadata.deletionTimestamp !== undefined ? undefined : vmi;
 }
 
-/** Simulates the external controller, which migrates VMs whose eviction strategy is External. */
+/** Simulates the external controller, which migrates External VMs whose evacuationNodeName is their current node. */
 export async function actAsExternalController({ cluster, client, plan, namespace }: Run): Promise<void> {
   for (const { name } of plan.vms.filter(({ strategy }) => strategy === "External")) {
     const status = cluster.observer.vmis.get(`${namespace}/${name}`)?.status;

@@ -21,6 +21,7 @@ export interface Limits {
   readonly node: number;
 }
 
+/** KubeVirt's limits do not include migrations in these phases. */
 const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
 
 interface Running {
@@ -96,7 +97,10 @@ export function checkBudgets(
   report: (what: string) => void,
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
-  /** Reads from the API server, because the caches may be old. Reads the VMI before and after its budgets. */
+  /**
+   * Reads from the API server, because the caches may be old. Reports a missing budget only if the VMI needs it both
+   * before and after the budgets are read.
+   */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);
     const budgets = await asked.budgets(key.namespace);
@@ -181,7 +185,7 @@ function leftOn(vmi: Vmi): readonly string[] {
 
 /**
  * Checks the PodDisruptionBudgets of a VM. The VM needs one budget if `budgeted` is true and its eviction strategy
- * requires a budget.
+ * requires a budget. Otherwise the VM must have no budget.
  */
 function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): readonly string[] {
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);

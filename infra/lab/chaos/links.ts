@@ -7,6 +7,7 @@ import { createSecureContext } from "node:tls";
 
 export interface Link {
   readonly isDead: boolean;
+  /** The address at which this replica reaches the API server. No later replica gets the same address. */
   readonly url: string;
   /** Sets the number of writes after which the replica dies. By default the number is unlimited. */
   limit(writes: number): void;

@@ -138,8 +138,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the LifeboatConfiguration. Some faults make KubeVirt's webhook allow evictions. All VMs of such a run have
- * PodDisruptionBudgets.
+ * Draws the LifeboatConfiguration. KubeVirt's webhook allows evictions of VMs with an unknown strategy, and all
+ * evictions while its own requests fail. All VMs of a run with such faults have PodDisruptionBudgets.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -153,6 +153,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
+    // The deadlines are longer than any run. Lifeboat must protect the guest for the whole run.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),

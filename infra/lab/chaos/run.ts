@@ -43,7 +43,7 @@ const TICK_MS = 300;
 /** The number of checks between two ticks in a run with a relay. */
 const TICKS_APART = 10;
 
-/** A run whose VMs are running. No fault has been injected yet. */
+/** A run whose VMs are running and have their expected budgets. No fault has been injected yet. */
 export interface Prepared {
   readonly scene: Scene;
   readonly replicas: Replicas;
@@ -51,6 +51,7 @@ export interface Prepared {
   readonly ms: number;
 }
 
+/** Prepares a run. If the promise rejects, no fault has been injected. */
 export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared> {
   const begin = performance.now();
   const { sandbox, form, observer } = cluster;
@@ -72,6 +73,7 @@ export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared
   if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
     throw new Error("not every VM has got its budget");
   const world = await readWorld(sandbox.client);
+  // VMs of an earlier run may still be shutting down.
   const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));
   return { scene, replicas, before: { ...world, vmis: new Map(vmis) }, ms: performance.now() - begin };
 }

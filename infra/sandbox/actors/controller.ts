@@ -46,6 +46,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
+  /** If a key is scheduled several times, it is reconciled at the earliest of these times. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);

@@ -135,6 +135,7 @@ const RESOURCES: readonly Measured[] = ["cpu", "memory"];
 /** The scheduler assumes these requests for a container without requests: 100m of CPU and 200 MiB of memory. */
 const UNREQUESTED = { cpu: 100, memory: 200 * 1024 ** 2 } as const;
 
+/** Returns the amount in kube-scheduler's units: millicores of CPU, and bytes. */
 function inUnits(resource: Measured, amount: number): number {
   return Math.round(resource === "cpu" ? amount * 1000 : amount);
 }

@@ -70,8 +70,9 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node. Adds the pod's preferred terms, and the terms of other pods that select the
- * pod. A required term has weight 1, kube-scheduler's default `hardPodAffinityWeight`.
+ * Returns the affinity score of a node. Adds the pod's preferred terms, and the terms with which other pods in the
+ * node's topology domain select the pod. A required term has weight 1, kube-scheduler's default
+ * `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

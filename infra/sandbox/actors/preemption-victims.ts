@@ -6,6 +6,7 @@ import type { Storage } from "./volume-fit.ts";
 
 export interface Candidate {
   readonly node: string;
+  /** The victims, in descending order of importance. */
   readonly victims: readonly Pod[];
   /** The number of victims whose deletion violates a PodDisruptionBudget. */
   readonly violations: number;

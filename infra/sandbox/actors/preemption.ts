@@ -52,6 +52,7 @@ export interface Preemption {
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
+/** Upstream uses this node name in the preemption of a group. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {

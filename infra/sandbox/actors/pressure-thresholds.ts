@@ -42,6 +42,7 @@ export interface Threshold {
   readonly isHard: boolean;
 }
 
+/** Lists the thresholds. Hard thresholds come first. */
 export function thresholdsOf(configuration: Required<EvictionConfiguration>): readonly Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod } = configuration;
   const of = (quantities: Partial<Record<Signal, string>>, isHard: boolean) =>

@@ -38,6 +38,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
       nominated: (pod: Pod) => (isOurs(pod) ? [pod.status?.nominatedNodeName ?? ""] : []),
     },
   });
+  /** Pods that this scheduler has bound, but that the watch still shows without a node. */
   const assumed = new Map<string, Pod>();
 
   const podsOn = (node: string): Pod[] => {

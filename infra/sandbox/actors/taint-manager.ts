@@ -13,6 +13,7 @@ import { keyOf, pods, type Node, type Pod } from "./resources.ts";
 import { StatusError } from "./status-error.ts";
 import { noExecuteTaints, toleratedFor } from "./tolerations.ts";
 
+/** After this many attempts, the taint manager gives up until the pod's tolerations or the node's taints change. */
 const ATTEMPTS = 5;
 const BETWEEN_ATTEMPTS_MS = 10;
 const DISRUPTION: Disruption = {
@@ -34,7 +35,8 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // If tolerationSeconds changes, the time of a planned deletion does not change.
+    // If tolerationSeconds changes, the time of a planned deletion does not change. A running deletion is not planned
+    // again.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);
     if (isLater) work.set(keyOf(pod), plan(pod, ms));
@@ -61,7 +63,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     work.delete(keyOf(pod));
   };
 
-  /** Deletes the pod. Returns false if the deletion failed. */
+  /** Deletes the pod. Returns false if the deletion failed. Does not read the taints again. */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
     try {

@@ -32,7 +32,10 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
   throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
 }
 
-/** Yields each state of the object. Starts a new watch if a watch ends or fails. */
+/**
+ * Yields each state of the object. A watch without a resourceVersion starts with the current state. Starts a new watch
+ * if a watch ends or breaks.
+ */
 async function* statesOf<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,

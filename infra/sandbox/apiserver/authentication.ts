@@ -7,7 +7,7 @@ import { fail } from "./status.ts";
 const AUTHENTICATED = "system:authenticated";
 const ANONYMOUS: User = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
-/** Authenticates a request. A request without credentials is anonymous. */
+/** Authenticates a request. A request without credentials is anonymous. Throws if the credentials are wrong. */
 export function authenticate(state: ServerState, { authorization }: IncomingHttpHeaders): User {
   if (authorization === undefined) return ANONYMOUS;
   const token = /^Bearer\s+(\S+)$/i.exec(authorization)?.[1];

@@ -26,8 +26,8 @@ export interface Verdict {
 }
 
 /**
- * Throws if the user may not make the request. For the subresource `evacuate/cancel`, only the permission for
- * `evacuate` is needed.
+ * Throws if the user may not make the request. For a subresource with a slash, such as `evacuate/cancel`, checks only
+ * the part before the slash.
  */
 export function authorize(state: ServerState, user: User, info: RequestInfo): void {
   const [subresource = ""] = info.isResource ? info.subresource.split("/") : [];

@@ -32,6 +32,7 @@ export interface ServerState {
   readonly network: PodNetwork;
   readonly aggregated: Map<string, AggregatedApi>;
   readonly now: () => Date;
+  /** Calls `fn` once after `ms` milliseconds. The returned function cancels the timer. */
   readonly setTimer: (ms: number, fn: () => void) => () => void;
 }
 

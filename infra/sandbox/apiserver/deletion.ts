@@ -82,6 +82,7 @@ async function deleteObject(
       });
     }
     const deletion = remove(state, kind, { stored, options });
+    // If the object has changed during admission, the loop reads it again.
     if (deletion !== undefined) return deletion;
   }
 }

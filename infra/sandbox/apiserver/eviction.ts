@@ -32,7 +32,7 @@ export async function handleEviction(ctx: ResourceContext): Promise<Answer> {
   return { type: "Document", code: 201, body: successStatus(201) };
 }
 
-/** Copies the query's dryRun into the Eviction's deleteOptions, because webhooks cannot read the query. */
+/** Copies the query's dryRun into the Eviction's deleteOptions, which webhooks can read. */
 function deleteOptionsOf({ info }: ResourceContext, eviction: KubeObject): DeleteOptions {
   const dryRun = info.query.getAll("dryRun");
   if (!isRecord(eviction.deleteOptions)) return { dryRun };

@@ -16,9 +16,9 @@ export type Effect =
   | { readonly type: "TruncatedBody" }
   /** Breaks a watch after this many events. */
   | { readonly type: "DroppedWatch"; readonly afterEvents: number }
-  /** Breaks the call to a webhook before the webhook gets the request. */
+  /** Breaks the call to a webhook before the webhook gets the request. The webhook's failurePolicy then applies. */
   | { readonly type: "LostReview" }
-  /** Calls the webhook, and discards its answer. */
+  /** Calls the webhook, and discards its answer. The webhook's failurePolicy then applies. */
   | { readonly type: "LostVerdict" };
 
 const OF_CALLS: readonly Effect["type"][] = ["LostReview", "LostVerdict"];

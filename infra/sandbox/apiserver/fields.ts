@@ -26,6 +26,7 @@ export interface Difference {
   readonly removed: FieldSet;
 }
 
+/** A position in an object. `key` has all FieldsV1 elements, and `path` has only the names of fields. */
 interface Place {
   readonly schema: FieldSchema;
   readonly key: string;
@@ -143,6 +144,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
+/** Returns true if the set contains this field or a field below it. */
 export function hasBelow(fields: FieldSet, key: string): boolean {
   return fields.has(key) || [...fields].some((field) => field.startsWith(`${key}\n`));
 }

@@ -49,6 +49,7 @@ export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
   const entries = entriesBefore(kind, object, write);
+  // A client has reset managedFields. The next apply records owners again.
   if (previous !== undefined && entries.length === 0) return;
   const own = entries.find((entry) => isSame(entry, writer));
   const others = entries.filter((entry) => entry !== own);

@@ -41,6 +41,7 @@ export interface ApiServer {
   readonly faults: FaultPlan;
   /** Breaks all connections and refuses new connections, but keeps all objects. */
   suspend(): Promise<void>;
+  /** Accepts connections again, on the same port and with the same objects. */
   resume(): Promise<void>;
   /**
    * Removes all earlier changes from the history, as etcd does every five minutes. Older watches and lists get 410

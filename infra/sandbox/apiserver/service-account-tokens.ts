@@ -37,6 +37,7 @@ type Bound = { readonly [Kind in "pod" | "secret" | "node"]?: Reference };
 
 export class TokenIssuer {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  /** Caches the content of tokens with a valid signature. */
   readonly #read = new Map<string, Claims>();
 
   issue(claims: Claims): string {

@@ -92,6 +92,7 @@ export async function modifyObject(
     if (isDeepStrictEqual(object, previous)) return stored;
     if (modification.dryRun) return object;
     const written = isFinished(object) ? collection.remove(stored, object) : collection.replace(stored, object);
+    // If another request has changed the object first, the loop reads it again.
     if (written !== undefined) return written;
   }
 }

@@ -51,6 +51,7 @@ export const PROGRAM_NAMES = [
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 export interface ProgramKnobs {
+  /** Kills the program. The program does not restart by itself. */
   kill(name: ProgramName): Promise<void>;
   start(name: ProgramName): Promise<void>;
   readonly logs: string;
@@ -62,8 +63,9 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /** False if a program was killed. */
+  /** False after a program was killed. The watches of other programs may then take half a minute to reconnect. */
   readonly isWhole: boolean;
+  /** Starts KubeVirt with these settings. Resolves when KubeVirt runs. */
   begin(settings: Settings): Promise<void>;
   /** Reverts all changes since the start. */
   clear(): Promise<void>;

@@ -38,7 +38,7 @@ export interface KubeVirtOptions {
   readonly serviceAddress: string;
 }
 
-/** Installs the roles, the namespace and the CA, which virt-api reads when it starts. */
+/** Installs the roles, and the objects that virt-api reads when it starts. virt-api reads all other objects later. */
 export async function installRoles({ client, authority, printed }: KubeVirtOptions): Promise<void> {
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: KUBEVIRT_NAMESPACE } };
   const ca = configMap("kubevirt-ca", { "ca-bundle": authority.caPem });

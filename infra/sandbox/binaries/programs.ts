@@ -21,8 +21,9 @@ export interface RunningProgram {
   readonly isRunning: boolean;
   /** Resolves to the reason why the program has ended or has not started. */
   readonly ended: Promise<string>;
-  /** Sends SIGTERM, and kills the program after a timeout. */
+  /** Sends SIGTERM, and kills the program after a timeout. The program is not restarted. */
   end(patienceMs: number): Promise<void>;
+  /** Starts the program again. The program must have ended. */
   startAgain(): void;
 }
 
@@ -34,6 +35,7 @@ export interface Programs {
   until(what: string, isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
   /** Copies the logs, and returns the path of the copy. `stop` deletes the original logs. */
   keepLogs(): Promise<string>;
+  /** Stops the programs in reverse order of their start. */
   stop(patienceMs?: number): Promise<void>;
 }
 
@@ -163,6 +165,7 @@ async function pollUntil(isSo: () => Promise<boolean>, signal: AbortSignal): Pro
   }
 }
 
+/** Resolves when the signal aborts. Never resolves if `instead` aborts first. */
 function aborted(signal: AbortSignal, instead: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -179,6 +182,7 @@ async function lastWordsOf(log: string): Promise<readonly string[]> {
   return text.trim() === "" ? [] : text.trimEnd().split("\n").slice(-LAST_WORDS);
 }
 
+/** Throws an error with the path of the first missing file. */
 export async function demandFiles(
   folder: string,
   files: readonly string[],

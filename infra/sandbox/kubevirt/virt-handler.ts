@@ -62,7 +62,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const callNodeHooks = createNodeHooks({ clock, plugins, kubeVirts, stopped: stopped.signal });
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
-  /** Returns the newest launcher on the VMI's node. An older launcher may remain on the node after a migration. */
+  /**
+   * Returns the launcher on the VMI's node that was started last. After a migration back to a node, an older launcher
+   * may still exist on the node.
+   */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
     return runtime.startedLast(listed.flatMap(([uid, node]) => (node === status?.nodeName ? [uid] : [])));
@@ -124,7 +127,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
-  /** Ends the target pod of a deleted migration if virt-controller did not know the pod. */
+  /** Ends a deleted migration's target pod that virt-controller did not know. No other component would end this pod. */
   const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
     const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
     const migration = await client.get(kubevirt.migrations, { ...(namespace && { namespace }), name });

@@ -79,6 +79,7 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
   return request.status.token;
 }
 
+/** Replaces a file atomically. Readers get either the old or the new content. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   // The name is unique, because a test may renew the tokens while a timer renews them, too.

@@ -1,4 +1,4 @@
-/** Tests that manifests can be applied in any order. */
+/** Tests that the manifest of an object may precede the manifest of its CustomResourceDefinition. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { applyManifests } from "../manifests.ts";
 import { type Sandbox, startSandbox } from "../sandbox.ts";

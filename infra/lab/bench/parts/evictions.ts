@@ -33,7 +33,10 @@ const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.i
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
-/** The wait, in milliseconds, until the API server uses the changed webhooks. */
+/**
+ * The wait after a change of the webhooks, in milliseconds. The API server then uses the change, and Lifeboat has
+ * finished its work for earlier requests.
+ */
 const SETTLE_MS = 3000;
 /** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */
 const [RETRY_MS, REPEATS] = [5000, 4];

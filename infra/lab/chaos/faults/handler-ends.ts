@@ -2,6 +2,7 @@ import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
 const PLACE = "handler-ends";
+/** virt-handler does not tolerate this taint (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
 /** A taint evicts virt-handler from the node. The node's VMs then cannot migrate, so they may stay. */

@@ -26,7 +26,10 @@ const VMS = [
   { name: "cart", node: "node-3", memory: "1Gi" },
   { name: "mail", node: "node-4", memory: "1Gi" },
 ];
-/** KubeVirt reports this VM as migratable, but all of its migrations fail. No other VM has its CPU model. */
+/**
+ * KubeVirt reports this VM as migratable, but all of its migrations fail. No other VM has its CPU model, so the plan
+ * blames only this VM for the failures.
+ */
 const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Cascadelake-Server" };
 
 const TIMEOUT_SECONDS = 7;

@@ -11,7 +11,10 @@ export interface AdmissionResponse {
   readonly operations: readonly Operation[];
 }
 
-/** Thrown if the webhook cannot be reached, is too slow, or returns a malformed answer. */
+/**
+ * Thrown if the webhook cannot be reached, is too slow, or returns a malformed answer. The webhook's failurePolicy then
+ * applies.
+ */
 export class WebhookError extends Error {}
 
 export interface HttpAnswer {

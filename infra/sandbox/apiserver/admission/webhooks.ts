@@ -25,8 +25,8 @@ export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubj
 }
 
 /**
- * Calls the mutating webhooks one after another. A webhook with reinvocationPolicy IfNeeded is called again if a later
- * webhook changes the object.
+ * Calls the mutating webhooks one after another. Each webhook gets the changes of earlier webhooks. A webhook with
+ * reinvocationPolicy IfNeeded is called again if a later webhook changes the object.
  */
 async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<KubeObject | undefined> {
   const webhooks = webhooksOf(ctx, "mutatingwebhookconfigurations");
@@ -47,7 +47,10 @@ async function mutate(ctx: ResourceContext, subject: AdmissionSubject): Promise<
   return current.object;
 }
 
-/** Evaluates the policies, and calls all validating webhooks at the same time. The first denial refuses the request. */
+/**
+ * Evaluates the policies first. Then calls all validating webhooks at the same time. The first denial refuses the
+ * request.
+ */
 export async function admitValidating(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   admitByPolicies(ctx, subject);
   const webhooks = webhooksOf(ctx, "validatingwebhookconfigurations");

@@ -62,6 +62,7 @@ export interface ResourceKind {
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
   /** Restores the fields that an update of the main resource cannot change, except the status. */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
+  /** Converts a stored object to the served version. Returns the same object if both versions are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;
   readonly toStored: (served: KubeObject) => KubeObject;
 }

@@ -111,6 +111,7 @@ function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   return Date.parse(failedAt) + backoffMs * 2 ** (failures.length - 1);
 }
 
+/** Returns true if the migration ignores the back-off. Its failure still lengthens the back-off of later migrations. */
 function skipsBackoff({ metadata: { annotations = {} } }: Migration): boolean {
   return kubevirt.ANNOTATION.ignoreMigrationBackoff in annotations;
 }

@@ -84,8 +84,8 @@ export function isActive({ status }: Pod): boolean {
 }
 
 /**
- * Returns the launcher on the VMI's node, or any launcher if the VMI has no node. Prefers running launchers, and then
- * newer launchers.
+ * Returns the launcher on the VMI's node, or any launcher if the VMI has no node. Prefers launchers that have not
+ * ended, and then newer launchers.
  */
 export function currentPod(vmi: Vmi, launchers: readonly Pod[]): Pod | undefined {
   const { nodeName } = vmi.status ?? {};

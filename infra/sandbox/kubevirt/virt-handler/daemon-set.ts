@@ -1,8 +1,9 @@
 /**
  * Runs virt-handlers as pods of a DaemonSet, on each node whose taints the pods tolerate. A NoExecute taint without a
- * toleration evicts the pod. Upstream: kubernetes 1.36 `pkg/controller/daemon/daemon_controller.go`
- * (`nodeShouldRunDaemonPod`); kubevirt `pkg/virt-operator/resource/generate/components/daemonsets.go`, and
- * `spec.workloads.nodePlacement` of the KubeVirt object.
+ * toleration evicts the pod. The pod starts again when the taint is removed. Upstream: kubernetes 1.36
+ * `pkg/controller/daemon/daemon_controller.go` (`nodeShouldRunDaemonPod`); kubevirt
+ * `pkg/virt-operator/resource/generate/components/daemonsets.go`, and `spec.workloads.nodePlacement` of the KubeVirt
+ * object.
  */
 import { actorOf, type Actor, type ActorOptions } from "../../actors/actor.ts";
 import { startController, type Result } from "../../actors/controller.ts";
@@ -29,6 +30,7 @@ const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };
 
+/** The tolerations from virt-operator, and the tolerations that the DaemonSet controller adds to every pod. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: "CriticalAddonsOnly", operator: "Exists" },
   ...["not-ready", "unreachable"].map((name) => tolerationOf(name, "NoExecute")),

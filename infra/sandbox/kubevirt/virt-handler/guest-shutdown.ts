@@ -1,4 +1,7 @@
-/** Shuts a guest down after its launcher has received SIGTERM. Destroys a guest after a failed post-copy migration. */
+/**
+ * Shuts a guest down after its launcher has received SIGTERM. The shutdown cannot be cancelled. Also destroys a guest
+ * after a failed post-copy migration.
+ */
 import type { ActorOptions } from "../../actors/actor.ts";
 import { createEventRecorder } from "../../actors/event-recorder.ts";
 import type { ContainerRuntime } from "../../actors/runtime.ts";

@@ -1,4 +1,7 @@
-/** virt-api's webhook for evictions of launcher and hotplug pods. It sets the VMI's evacuationNodeName. */
+/**
+ * virt-api's webhook for evictions of launcher and hotplug pods. It sets the VMI's evacuationNodeName, unless the field
+ * is already set.
+ */
 import type { KubeClient, Patch } from "../../actors/client.ts";
 import { isTrue } from "../../actors/conditions.ts";
 import { pods, type KubeObject, type Pod } from "../../actors/resources.ts";

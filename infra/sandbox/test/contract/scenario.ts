@@ -16,11 +16,11 @@ export interface Step {
   readonly hook?: Replies;
   /** Repeats the request until the server gives the recorded answer. */
   readonly eventually?: true;
-  /** Paths of values that differ in the sandbox. */
+  /** Paths of values that differ or are missing in the sandbox. */
   readonly otherwise?: readonly string[];
   /**
    * The recorded values, keyed by path. A path is `code`, `header.NAME`, `reviews` (the webhook's reviews), or a path
-   * in the body.
+   * in the body. The recording of a new step contains all values of an error, but only the code of any other answer.
    */
   readonly answer?: Answer;
 }

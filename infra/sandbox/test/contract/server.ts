@@ -29,7 +29,10 @@ interface Endpoint {
   readonly stop: () => Promise<void>;
 }
 
-/** Connects to the server. `controllers` is true if the disruption controller runs. */
+/**
+ * Connects to the server. `controllers` is true if the disruption controller runs. The controller overwrites the status
+ * of a scenario's budgets.
+ */
 export async function connect({ controllers = false } = {}): Promise<Server> {
   const directory = process.env["LIFEBOAT_CONTROL_PLANE"];
   const endpoint = await (directory ? startPrograms(join(directory, "bin"), controllers) : startSimulated(controllers));

@@ -2,7 +2,7 @@
 
 /**
  * Returns the value at a path such as `a.b.c`. In a list, a number selects an item by its index, and `{name=x}` selects
- * the item with this name. `[x.io/y]` is a key that contains dots.
+ * the item with this name. Any other key is read from each item of the list. `[x.io/y]` is a key that contains dots.
  */
 export function valueAt(value: unknown, path: string): unknown {
   const keys = path.match(/\[[^\]]+\]|\{[^}]+\}|[^.[\]]+/g) ?? [];

@@ -13,7 +13,7 @@ export const MESSAGE = "default-scheduler: preempting to accommodate a higher pr
 export interface Stage {
   readonly world: World;
   readonly gate: Gate;
-  /** Fills the node `full` with pods of equal size. */
+  /** Fills the node `full` with pods of equal size. The pods start in the given order. */
   occupy(...victims: readonly (readonly [name: string, priorityClassName: string])[]): Promise<void>;
   /** Creates a pod with a node selector for this node (`full` or `roomy`). */
   place(node: string, pod: Omit<PlainPod, "nodeSelector"> & { memory: string }): Promise<Pod>;

@@ -21,6 +21,7 @@ export interface Asked {
   readonly object: unknown;
   readonly oldObject: Pod;
   readonly options: { readonly gracePeriodSeconds?: number; readonly preconditions?: { readonly uid: string } };
+  /** The time of the review, by the sandbox's clock. */
   readonly at: Date;
 }
 
@@ -35,11 +36,12 @@ export interface Gate {
   postponed(): number;
   /** Waits until `postponed` returns this number. */
   settle(callers: number): Promise<void>;
-  /** Waits like `settle`, and then advances the clock until the callers retry. */
+  /** Waits like `settle`, and then advances the clock until the callers retry. Does not wait for the answers. */
   pass(callers: number): Promise<void>;
   /** Answers the unanswered reviews of pods with this name. Without a name, answers all reviews. */
   release(verdict: "allow" | "deny", podName?: string): void;
   forget(): void;
+  /** Sets how long the API server waits for the webhook, in real time. */
   setTimeout(seconds: number): Promise<void>;
   stop(): Promise<void>;
 }

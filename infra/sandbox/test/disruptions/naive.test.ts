@@ -1,6 +1,6 @@
 /**
- * Tests that each kind of disruption stops virtual machines if Lifeboat does not run. This is true for every eviction
- * strategy.
+ * Tests that each disruption in this file stops virtual machines if Lifeboat does not run. This is true for every
+ * eviction strategy, even if virt-handler still runs.
  */
 import { beforeAll, expect, test } from "vitest";
 import { events, nodes, pods, type Pod } from "../../actors/resources.ts";

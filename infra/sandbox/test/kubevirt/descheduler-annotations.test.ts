@@ -23,7 +23,7 @@ async function launchersOf(name: string): Promise<readonly Pod[]> {
   return items.filter(({ metadata }) => metadata.annotations?.[kubevirt.ANNOTATION.domain] === name);
 }
 
-/** Returns true if the VMI has exactly one launcher pod, and the pod has these annotations. */
+/** Waits until the VMI's launcher pod has exactly these annotations. */
 function isAnnotated(name: string, expected: { readonly only?: string; readonly inProgress?: string }) {
   const annotations = async () => {
     const [launcher] = await launchersOf(name);

@@ -137,6 +137,7 @@ test("only budgets whose controller is a VMI are deleted", async () => {
   const ofVmi = { kind: "VirtualMachineInstance", name: "owner", uid: vmi.metadata.uid };
   const ofOther = { kind: "KubeVirt", name: "kubevirt", uid: kubeVirt?.metadata.uid, controller: true };
   const staying = [await create(NAMESPACE, "owned", ofVmi), await create("kubevirt", "of-another", ofOther)];
+  // The controller handles this budget last.
   const goes = await create(NAMESPACE, "controlled", { ...ofVmi, controller: true });
   await eventually(() => client.get(podDisruptionBudgets, goes)).toBeUndefined();
   for (const budget of staying) expect(await client.get(podDisruptionBudgets, budget)).toBeDefined();

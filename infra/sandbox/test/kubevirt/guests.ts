@@ -11,7 +11,7 @@ import { startSandbox, type Sandbox } from "../../sandbox.ts";
 
 export const NAMESPACE = "kvf";
 
-/** The service account that sent the recorded requests. */
+/** The service account that sent the recorded requests. It is not an account of KubeVirt. */
 export const FOREIGN = "system:serviceaccount:lifeboat-system:lifeboat";
 const VIRT_API = "system:serviceaccount:kubevirt:kubevirt-apiserver";
 export const VIRT_CONTROLLER = "system:serviceaccount:kubevirt:kubevirt-controller";

@@ -61,7 +61,7 @@ async function signal(name: string, labels?: Record<string, string>) {
   return { launcher, secondsSince: () => (now() - since) / 1000 };
 }
 
-/** Waits until the guest has stopped. Fails after 100 s. */
+/** Waits until the guest has stopped. Fails after 100 s, long before the launcher would destroy the guest. */
 const endsInOrder = (name: string) => world.pass(() => isFinal(name), 100);
 const isFinal = async (name: string) => kubevirt.isFinal((await get(name))?.status);
 const phaseOf = async (name: string) => (await get(name))?.status?.phase;
