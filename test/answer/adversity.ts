@@ -93,6 +93,7 @@ export async function run(
     if (round >= personRound) await act();
     await pass(round < ROUNDS ? ROUND_SECONDS : 60);
   }
+  // Later reconciles must not change the result.
   await pass(600);
   expect(course.isDisturbed, "there is such a request").toBe(disturbance !== undefined);
   if (disturbance?.isLasting === true) expectSaved(flow, fake, disturbance.request.label);

@@ -141,7 +141,7 @@ async function limit({ client, sandbox }: Stage, namespace: string, pods: number
   await waitFor(client, { resource: core.resourceQuotas, key, what: "counted", until: isCounted });
 }
 
-/** Deletes all objects of the drain. */
+/** Deletes all objects of the drain. Waits until the pods are gone, because they could affect the next drain. */
 export async function tearDown({ client }: Stage, name: string, { workloads, targets }: AnyDrain): Promise<void> {
   const all = [name, ...workloads.map((_, index) => `${name}-${index}`)];
   await client.delete(core.resourceQuotas, { namespace: name, name: "pods" }).catch(() => undefined);

@@ -121,7 +121,7 @@ test("while Lifeboat is down, budgets stop a drain; after its restart, Lifeboat 
     expect((await vm.untilMoved()).status?.phase).toBe("Running");
     const [made, ...more] = await vm.migrations();
     expect([made?.metadata.name, more]).toEqual([expect.stringMatching(/^lifeboat-/), []]);
-    // KubeVirt's evacuation controller handles only migrations with this annotation. Lifeboat does not set it.
+    // KubeVirt's evacuation controller counts only migrations with this annotation. Lifeboat does not set it.
     expect(made?.metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
   }
   watched.stop();

@@ -70,6 +70,7 @@ test("EvacuationInBackground: the webhook that refused an eviction removes the p
   await stage.stopWorker();
   await stage.restartWorker();
   const again = await cycle();
+  // On a very slow machine, the pod is already gone.
   if (removed.length === 0) expect(again).toMatchObject({ results: { InProgress: 1 }, evacuationsInProgress: 1 });
   await expect.poll(() => stage.client.get(pods, key("web")), { timeout: 30_000 }).toBeUndefined();
   expect([asked(), removed.length]).toEqual([["web"], 1]);

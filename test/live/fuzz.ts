@@ -124,6 +124,7 @@ export async function visit(open: Open, requests: number): Promise<ReadonlyMap<s
   }
 }
 
+/** Shortens the timeout of a deletion, because Lifeboat may hold a deletion until the timeout. */
 function impatient(request: FuzzedRequest): FuzzedRequest {
   if (!request.path.includes("deletions")) return request;
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };
@@ -142,6 +143,7 @@ async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedReques
     return [];
   }
   const answer = await answerOf(response);
+  // The platform sends these answers before Lifeboat gets the request.
   if (answer.code === 431 || ([400, 417].includes(answer.code) && answer.text === "")) return [];
   const judged = judge(asked, answer, { keys: KEYS, registryFailed: false, asked: [], now });
   if (takesEvents || !judged.outcome.startsWith("events ")) return [judged];

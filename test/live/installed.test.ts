@@ -1,6 +1,7 @@
 /**
  * Tests `lifeboat install` as a Worker and in the cluster. After the command, a node drains without further steps, and
- * the doctor finds no problem. @module-tag nightly
+ * the doctor finds no problem.
+ * @module-tag nightly
  */
 import { expect, test } from "vitest";
 import { drainNode } from "../../infra/lab/stage/drain-client.ts";

@@ -137,6 +137,7 @@ test(
       .filter(({ spec, status: is }) => spec.by === "Restart" && is?.phase === "Restarted")
       .map(({ metadata, status: is }) => [metadata.creationTimestamp, is?.completionTime] as const)
       .toSorted(([, a = ""], [, b = ""]) => (a < b ? -1 : 1));
+    // Creation times have whole seconds.
     expect(Date.parse(second?.[0] ?? "")).toBeGreaterThanOrEqual(Date.parse(`${first?.[1]?.slice(0, 19)}Z`));
     on.stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
   },

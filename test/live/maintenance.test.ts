@@ -43,6 +43,7 @@ test("a NodeEvacuation waits for its component, evacuates the node, and returns 
   // The completed launcher pod has been deleted.
   const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
   expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
+  // After the evacuation, the cordon belongs to a person.
   const node = await on.stage.client.get(core.nodes, { name: "full" });
   expect(node?.spec?.unschedulable).toBe(true);
   expect(node?.metadata.annotations).not.toHaveProperty("lifeboat.dev/cordoned-by");
@@ -99,5 +100,6 @@ test("a scheduled NodeEvacuation reports its forecast, waits for a rollout, and 
   await rollOut(DEPLOYED.observedDeploymentID);
   const { status } = await on.until(node, "Refused");
   expect(status?.message).toContain("startIf is WillSucceed, and the verdict is WillBlock");
+  // Another function may cordon the node at this moment.
   await expect.poll(() => on.isCordoned(node)).toBe(false);
 });

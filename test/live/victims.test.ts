@@ -86,6 +86,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     await preempt(scene, "first", "30Gi");
     await preempt(scene, "second", "30Gi");
     for (const name of ["first", "second"]) await untilPreempted(scene, name);
+    // Some VMs may stay, because the node may have enough memory for them beside the preemptors.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
@@ -113,6 +114,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
       // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone.
+      // A VM that moves to the other one of the two nodes is a victim of the next round.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);
       expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);
@@ -187,6 +189,7 @@ test("forty VMs of a tainted node move, or are deleted after the deadline", NIGH
   migrate(scene, 5, 0.2);
   await taint(scene, MAINTENANCE);
   await eventually(scene, () => settled(scene)).toEqual(names);
+  // A VM that is migrating may still arrive.
   const endedUnsaid = async () => {
     const names = await allowed(scene);
     return (await ended(scene)).filter((name) => !names.has(name));

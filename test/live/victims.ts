@@ -48,9 +48,13 @@ export interface Scene {
   readonly stage: Stage;
   /** The cluster's clock. `Review.at` is a time of this clock. */
   readonly clock: Clock;
-  /** Speeds up the cluster's clock. Call it just before the first disruption, because Lifeboat's clock stays slow. */
+  /**
+   * Speeds up the cluster's clock. Call it just before the first disruption. If the clock is far ahead of Lifeboat's
+   * clock, Lifeboat treats an Evacuation without reviews as a leftover.
+   */
   readonly hurry: () => void;
   readonly reviews: readonly Review[];
+  /** The test's own `expect`, because tests run concurrently. */
   readonly expect: TestContext["expect"];
 }
 
@@ -61,8 +65,8 @@ interface SceneOptions {
 }
 
 /**
- * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. The clock stops while this
- * process cannot run.
+ * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. A fast clock during the
+ * start-up would put the cluster ahead of Lifeboat. The clock stops while this process cannot run.
  */
 export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());

@@ -89,6 +89,7 @@ export function messageOf(body: unknown): string {
   return z.object({ message: z.prefault(z.string(), "") }).parse(body).message;
 }
 
+/** Returns the Evacuations of a VMI, oldest first. */
 export async function evacuationsOf(client: KubeClient, vmi: string): Promise<readonly Evacuation[]> {
   const { items } = await client.list(evacuations, NAMESPACE);
   const own = items.filter(({ spec }) => spec.virtualMachineInstance.name === vmi);

@@ -32,7 +32,9 @@ beforeEach(async () => {
   app = openApp(cluster, async (_, request) => {
     if (request?.name === "waiting") await gate.promise;
   });
+  // The first review reads the settings, so later reviews do not read them.
   await app.evict(evictionReview({ request: { dryRun: true } }));
+  // The waiting reviews end without reading a VMI, which is large.
   return () => gate.reject(new TypeError("the connection broke"));
 });
 

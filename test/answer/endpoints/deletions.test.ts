@@ -1,5 +1,5 @@
 /**
- * Tests deletions that bypass evictions. Lifeboat refuses the deletion, names the time of the next retry, and marks the
+ * Tests deletions that bypass evictions. Lifeboat refuses the deletion at once, names the time of the next retry, and marks the
  * VM, even if other requests fail. If Lifeboat cannot read the facts, the review fails, and policies in the API server
  * decide.
  */
@@ -35,6 +35,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await app?.settle();
+  // If two requests fail at the same time, the answer waits for only one of them.
   await setImmediate();
 });
 

@@ -107,6 +107,7 @@ describe("a descheduling cycle", () => {
     ["with an interval is scheduled, and again when the interval has passed",  { featureGates: BOTH, descheduling: { intervalSeconds: 120 } },                         ["batch-1", "batch-2"]],
   ])("%s", async (_, configuration, gone) => {
     fake.configure({ ...QUIET, ...configuration });
+    // No full scan is due at these times.
     const began = tickTime("prod", "small", NOW).getTime();
     for (const [seconds, count] of [[0, 1], [60, 1], [121, 2]] as const) {
       // Each tick runs in a new isolate. The isolate learns about earlier cycles only from the cluster's objects.

@@ -36,6 +36,7 @@ test("the relay reports launcher pods that are preempted or ended by their kubel
   expect(first?.id).toMatch(new RegExp(`^${uid}\\.\\d+\\.dev\\.lifeboat\\.pod\\.disrupted\\.v1$`));
   expect(second?.id).not.toBe(first?.id);
 
+  // The relay has seen the deletion of `a`, so it reports no Event about `a`.
   await stage.report(a, "Killing");
   await stage.report(b, "Evicted");
   await untilTold(disrupted("a"), disrupted("a"), "pod.killing vms/virt-launcher-b");

@@ -26,6 +26,7 @@ const LARGE_POD = {
   metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...labels } },
 };
 
+/** Streams a list page by page, because the client closes the connection when it has read enough. */
 const pages =
   (object: unknown): Behaviour =>
   ({ query }) => {

@@ -1,4 +1,4 @@
-/** Tests how Lifeboat judges its own token: its expiry, and the warning before the expiry. */
+/** Tests how Lifeboat judges its own token: its expiry, its audience, and the warning before the expiry. */
 import { expect, test } from "vitest";
 import { judgeCredential } from "../../../shared/settings/credential.ts";
 import { at, NOW } from "../../support/fixtures.ts";

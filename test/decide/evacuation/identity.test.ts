@@ -133,6 +133,7 @@ describe("a new Evacuation", () => {
 
   test("inherits attempts and back-off of an ended one in back-off, and nothing otherwise", () => {
     expect(started(vmi(), [givenUpAfter(5)]).spec.inherited).toEqual({ attempts: 5, notBefore: time(99) });
+    // The number of attempts stays within the API's limit.
     expect(started(vmi(), [givenUpAfter(1003)]).spec.inherited?.attempts).toBe(1000);
     const over = { evacuations: [givenUpAfter(5)], now: at(99) };
     expect(newEvacuation(vmi(), beginning, over).spec.inherited).toBeUndefined();

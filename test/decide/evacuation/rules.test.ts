@@ -143,7 +143,7 @@ const rows: readonly Row[] = [
   ["pinned External VM: its owner may move it",        unseen,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Pending Pending"],
   ["pinned External VM that KubeVirt does not mark",          byHand,       { vmis: [vmi({ ...PINNED, ...EXTERNAL })] },               "CreateBudget, Mark, Blocked NotMarked, Event"],
   ["by an operator, VM pinned by its running migration",       byHand,       { vmis: [vmi(PINNED)], migrations: [running] },            "Migrating Running"],
-  // An attempt has failed, or its migration runs.
+  // An attempt has failed, or its migration waits or runs.
   ["migration failed",                       evacuation(), { migrations: [failed] },                                  FAILED],
   ["migration of an External VM failed: its owner has to try again",     evacuation(), { ...external, migrations: [failed] },                     "WaitingForExternalController External"],
   ["KubeVirt's migration waits",                         evacuation(), { migrations: [kubevirts] },                               "Migrating Queued"],

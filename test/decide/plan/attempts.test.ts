@@ -60,7 +60,7 @@ test("KubeVirt writes the reason of a failure into the VMI first", () => {
 
 /**
  * Returns the evidence for the old launcher version if the source pod of the VM `moved` is missing. `startedAt` is the
- * start of that VM, in minutes.
+ * number of minutes since the start of that VM.
  */
 function proofWithoutSource(startedAt: number | undefined, earlier: readonly PlanMigration[] = []) {
   const f = fleet([...earlier, moved], [old("later", { pod: { createdAt: at(8000) } })]);

@@ -40,6 +40,7 @@ test("a quota for one pod of two is named with its remedy, and install ends when
   const raise = async () => {
     const { items } = await sandbox.client.list(deployments, quota.namespace);
     refused += items.some(({ status }) => status?.conditions?.some(({ type }) => type === "ReplicaFailure")) ? 1 : 0;
+    // The command has read the Deployment since the first refusal.
     if (refused === 3) await sandbox.client.delete(resourceQuotas, quota);
   };
   const { code, err } = await call(INSTALL, { meanwhile: raise });

@@ -128,6 +128,8 @@ export const DEEDS = steps({
     given: situations.overdue,
     done: tick,
   },
+  // This action has no configuration, because Lifeboat also lists budgets when it writes the conditions of a
+  // configuration.
   "create a budget": { given: situations.createdVm, done: reconcile },
   "do without budgets": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },

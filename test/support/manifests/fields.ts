@@ -116,6 +116,9 @@ function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [
   ]);
 }
 
+/**
+ * Returns a field without children. An optional text is a special case, because zod cannot describe its transformation.
+ */
 function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): Field {
   if (schema === Text) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });

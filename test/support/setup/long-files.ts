@@ -7,6 +7,7 @@ import type { Reporter, TestModule } from "vitest/node";
  */
 const SHARE = 1 / 12;
 
+/** The minimum number of files of a whole run. A run of only some folders has fewer files. */
 const WHOLE = 150;
 
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its path.

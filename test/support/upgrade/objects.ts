@@ -62,6 +62,7 @@ export interface Draining {
   /** The phases of the NodeEvacuation's Evacuations. */
   readonly own?: readonly ("Moved" | "Restarted" | "Restarting" | "Stopping" | "Stopped")[];
   readonly becomes: string;
+  /** The name and the outcome of each VM, sorted by name. */
   readonly outcomes?: readonly string[];
 }
 

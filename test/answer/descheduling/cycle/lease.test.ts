@@ -1,4 +1,4 @@
-/** Tests that the Lease allows one cycle at a time, and records when the next cycle is due. */
+/** Tests that the Lease allows one cycle at a time, even if a cycle fails, and records when the next cycle is due. */
 import { expect, test } from "vitest";
 import { isHeld } from "../../../../shared/kube/lease.ts";
 import type { LeaseFacts } from "../../../../shared/kube/schemas/lease.ts";

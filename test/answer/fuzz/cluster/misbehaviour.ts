@@ -64,7 +64,7 @@ export const misbehave: fc.Arbitrary<Misbehave> = fc.oneof(
   garbled,
 );
 
-/** A repeating sequence of answers. Most answers are good. */
+/** A sequence of answers that repeats. Some answers may be bad. */
 export const behaviour: fc.Arbitrary<readonly (Misbehave | undefined)[]> = fc.oneof(
   fc.constant([]),
   fc.constant([]),
