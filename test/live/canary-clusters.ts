@@ -69,6 +69,7 @@ export function classText(one: Readonly<Record<"launcher" | "machine" | "cpu" | 
 
 const shape = fc.record({
   kinds: fc.uniqueArray(kindShape, { minLength: 2, maxLength: 5, selector: classOf }),
+  /** The point at which the first kind fails, so that at least one kind fails. */
   fails: fc.constantFrom(...POINTS),
 });
 

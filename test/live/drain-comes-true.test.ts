@@ -66,6 +66,7 @@ async function drained(node: string, signal: AbortSignal): Promise<number | unde
 interface Seen {
   readonly said: Foretold;
   readonly w: AnyDrain;
+  /** The duration in seconds, or undefined if the drain did not finish. */
   readonly took: number | undefined;
 }
 

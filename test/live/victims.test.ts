@@ -59,6 +59,7 @@ async function doomed({ stage }: Scene, names: readonly string[]): Promise<reado
   return names.filter((name) => !safe.has(name));
 }
 
+// Runs the tests concurrently, because each test waits for its own pauses of some seconds.
 describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
   test("victims of one preemption move although the API server is suspended, and held deletions take no seats", async (context) => {
     const scene = await start(context);
@@ -146,6 +147,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     const scene = await start(context);
     const names = await createVms(scene, COUNT);
     migrate(scene, 5, 1);
+    // No VM moves before Lifeboat is back.
     await closeQueue(scene.stage.client);
     await preempt(scene, "preemptor", "64Gi");
     const asked = () => Promise.resolve(new Set(scene.reviews.map(({ pod }) => pod)).size);

@@ -58,6 +58,7 @@ class Shelf<R extends Kind, Given extends FactsOf<R>> {
       .filter(isSelected);
   }
 
+  /** Stores the facts without admission. */
   put(...facts: readonly Given[]): void {
     for (const one of facts) this.#api.put(this.#resource, this.#objectOf(one));
   }
@@ -133,6 +134,7 @@ export class FakeCluster {
     if (facts !== undefined) this.api.put("kubevirts", objects.kubeVirtObject(facts));
   }
 
+  /** Replaces the LifeboatConfiguration. Deletes it if `spec` is undefined. */
   configure(spec: unknown, status: object = {}): void {
     const resourceVersion = this.api.nextVersion();
     const metadata = { name: "lifeboat", uid: "configuration", generation: 1, resourceVersion };

@@ -22,6 +22,7 @@ export function textsAt(value: Json | undefined, ...path: readonly string[]): Re
   return isObject(map) ? Object.fromEntries(Object.entries(map).map(([key, text]) => [key, textOf(text)])) : {};
 }
 
+/** Parses JSON. Returns undefined if the text is not JSON. */
 export function parsedJson(text: string): Json | undefined {
   try {
     const value: Json = JSON.parse(text);

@@ -27,6 +27,7 @@ beforeAll(async () => {
   await app.evict(evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
+/** Returns the requests per VM, including the requests after the answers. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   await app.settle();
   requests.length = 0;

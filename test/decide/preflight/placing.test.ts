@@ -123,6 +123,7 @@ test("for any cluster, the scheduler can place a pod exactly if preflight places
         seen[room.fits ? "fits" : "not"] += 1;
         if (room.node === undefined) continue;
         expect(places).toContain(room.node);
+        // The source pod is gone before the next VM is placed.
         there.splice(there.indexOf(pod), 1);
         there.push(podOf(uid, { ...pod.spec, nodeName: room.node }, { labels: pod.metadata.labels ?? {} }));
       }

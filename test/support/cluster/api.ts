@@ -84,6 +84,7 @@ export class FakeApi {
     return String(this.#version);
   }
 
+  /** Stores an object without admission. */
   put(resource: string, object: JsonObject): void {
     this.#of(resource).set(pathOf(keyOfObject(object)), object);
   }

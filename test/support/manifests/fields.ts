@@ -10,6 +10,7 @@ export interface Field {
   readonly type: string | undefined;
   readonly isRequired: boolean;
   readonly words: readonly string[] | undefined;
+  /** The default, or undefined if a field without a value stays absent. */
   readonly fallback: unknown;
   readonly bounds: Bounds;
 }

@@ -74,6 +74,7 @@ function sizeOf({ spec }: Vmi): number {
   return Number.parseInt(spec.domain.memory?.guest ?? "0", 10);
 }
 
+/** Compares names only, because all objects are in one namespace. */
 function byName({ metadata: a }: Vmi | Pod, { metadata: b }: Vmi | Pod): number {
   return a.name < b.name ? -1 : 1;
 }

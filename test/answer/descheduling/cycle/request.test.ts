@@ -93,5 +93,6 @@ test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: numb
   const done = await cycle(fake, { order: ["vm", "other"], policy: { limits: { evictionsTotal: 1 } } });
   expect(done.withdrawn.map(({ name }) => name)).toEqual(isWithdrawn ? ["vm-1"] : []);
   expect(evacuationsOf(fake, "pod-vm")[0]?.spec.intent).toBe(isWithdrawn ? "Withdrawn" : "Evacuate");
+  // The Evacuation is in progress until it has ended.
   expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
 });
