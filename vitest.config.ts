@@ -1,3 +1,4 @@
+/** Configures vitest: the pure tests, the tests over HTTP, and the tests of the sandbox. */
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";

@@ -1,3 +1,4 @@
+/** Configures vitest for the sandbox's own tests. */
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

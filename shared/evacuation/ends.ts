@@ -18,6 +18,7 @@ import { statusReleased } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, EvacuationCase, Next } from "./world.ts";
 
+/** Ends the Evacuation if its VMI is being deleted, has reached a final phase, or was created anew. */
 export function vmiGone(f: EvacuationCase): Next | undefined {
   const { e, vmi } = f;
   if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
@@ -36,16 +37,19 @@ export function arrived(f: EvacuationCase): Next | undefined {
   return moved(f, migration.targetNode ?? f.vmi.nodeName);
 }
 
+/** Ends the Evacuation if an older Evacuation of the VM is active. */
 export function duplicate({ e, vmi, w }: EvacuationCase): Next | undefined {
   const first = activeEvacuation(vmi, ofVmi(w.evacuations, vmi), podUIDOf(e));
   if (first === undefined || first.uid === e.uid) return undefined;
   return { phase: "Duplicate", reason: "Duplicate", message: MESSAGES.duplicate(first.name) };
 }
 
+/** Ends the Evacuation if a person has withdrawn it. */
 export function withdrawn(f: EvacuationCase): Next | undefined {
   return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", MESSAGES.withdrawn) : undefined;
 }
 
+/** Ends the Evacuation if its node no longer has the drain taint. */
 export function drainTaintGone(f: EvacuationCase): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f.vmi, f.w.facts) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
@@ -53,6 +57,7 @@ export function drainTaintGone(f: EvacuationCase): Next | undefined {
   return isDriven ? undefined : withdraw(f, "Taint", MESSAGES.drainTaintGone(node.name));
 }
 
+/** Ends the Evacuation if no NoExecute taint ends the pod any more. */
 export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined {
   if (f.e.spec.cause !== "NoExecuteTaint") return undefined;
   const [node, pod] = together(
@@ -91,6 +96,7 @@ export function exhausted(f: EvacuationCase): Next | undefined {
   return giveUp(f, reason, MESSAGES.exhausted(failed, message), attempts.backoffSeconds(failed, f.w.settings));
 }
 
+/** Ends the Evacuation if the eviction strategy is unknown or None, or if the VM can no longer migrate. */
 export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;
   const resolved = resolveStrategy(vmi, w.settings);

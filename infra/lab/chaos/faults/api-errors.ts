@@ -1,3 +1,4 @@
+/** Fault: the API server answers Lifeboat's requests with errors, or breaks the connection. */
 import type { Effect } from "../../../sandbox/index.ts";
 import { type Fault, injectEffect, LIFEBOAT, WRITES } from "../fault.ts";
 

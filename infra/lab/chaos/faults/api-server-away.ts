@@ -1,3 +1,4 @@
+/** Fault: the API server restarts, and accepts no connections for a while. */
 import { atTimes, type Fault, waited } from "../fault.ts";
 
 export const apiServerAway: Fault = {

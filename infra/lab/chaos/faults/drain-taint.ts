@@ -1,3 +1,4 @@
+/** Fault: the drained node also has the drain taint. */
 import { atTimes, type Fault, setTaints } from "../fault.ts";
 import { DRAINED } from "../vms.ts";
 

@@ -1,3 +1,4 @@
+/** Fault: a quota refuses Evacuations in the VMs' namespace for a while. */
 import { applyManifests } from "../../../sandbox/index.ts";
 import { type Fault, type Run, waited } from "../fault.ts";
 import { persist } from "../wait.ts";

@@ -1,3 +1,4 @@
+/** Fault: a NoExecute taint ends the virt-handler of another node. */
 import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 

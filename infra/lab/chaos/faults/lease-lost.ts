@@ -1,3 +1,4 @@
+/** Fault: the replicas lose their Lease. */
 import { leases } from "../../../sandbox/index.ts";
 import { SERVER } from "../../stage/in-cluster.ts";
 import { atTimes, type Fault } from "../fault.ts";

@@ -1,3 +1,4 @@
+/** Fault: Lifeboat's address does not answer for a while. */
 import { atTimes, type Fault } from "../fault.ts";
 
 export const lifeboatAway: Fault = {

@@ -1,3 +1,4 @@
+/** Fault: people drain another node with NodeEvacuations, and change these objects meanwhile. */
 import { applyManifests, virtualMachines } from "../../../sandbox/index.ts";
 import { hasEnded, type NodeEvacuation, nodeEvacuations } from "../../stage/evacuations.ts";
 import type { Draw } from "../draw.ts";

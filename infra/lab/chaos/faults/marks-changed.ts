@@ -1,3 +1,4 @@
+/** Fault: a user removes evacuationNodeName from VMIs, or KubeVirt sets it for a node that they have left. */
 import { USERS, virtualMachineInstances } from "../../../sandbox/index.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 import { until } from "../wait.ts";

@@ -1,3 +1,4 @@
+/** Fault: another node runs out of memory. */
 import { type Fault, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 

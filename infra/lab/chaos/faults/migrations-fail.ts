@@ -1,3 +1,4 @@
+/** Fault: migrations of some VMs fail once, three times, or always. */
 import type { Fault } from "../fault.ts";
 import { ALWAYS } from "../vms.ts";
 

@@ -1,3 +1,4 @@
+/** Fault: some migrations take long, or hang until the faults are over. */
 import type { Fault } from "../fault.ts";
 
 export const migrationsHang: Fault = {

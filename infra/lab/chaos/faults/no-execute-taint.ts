@@ -1,3 +1,4 @@
+/** Fault: another node gets a NoExecute taint. */
 import { isFinal } from "../../../sandbox/index.ts";
 import { type Fault, type Run, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";

@@ -1,3 +1,4 @@
+/** Fault: Karpenter terminates another node, and deletes the pods of its VMs. */
 import { type Actor, systemClock, terminateNode, USERS } from "../../../sandbox/index.ts";
 import { type Fault, type Run, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";

@@ -1,3 +1,4 @@
+/** Fault: owners delete VMIs during the drain. */
 import { virtualMachineInstances } from "../../../sandbox/index.ts";
 import { type Fault, toSome } from "../fault.ts";
 import { persist } from "../wait.ts";

@@ -1,3 +1,4 @@
+/** Fault: people create, cancel and retry evacuations. */
 import { endingOf, evacuations } from "../../stage/evacuations.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 

@@ -1,3 +1,4 @@
+/** Fault: a user or a workload update migrates VMs. */
 import { ANNOTATION, migrations, USERS } from "../../../sandbox/index.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 

@@ -1,3 +1,4 @@
+/** Fault: a pod with a higher priority preempts VMs on another node. */
 import { createPod, pods } from "../../../sandbox/index.ts";
 import { type Fault, type Run, waited } from "../fault.ts";
 import { movableVms, PRIORITY_CLASS } from "../vms.ts";

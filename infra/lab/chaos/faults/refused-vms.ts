@@ -1,3 +1,4 @@
+/** Fault: evictions of VMs that cannot move, or have an unknown strategy, are refused again and again. */
 import type { Fault } from "../fault.ts";
 
 /**

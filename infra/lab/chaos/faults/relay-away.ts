@@ -1,3 +1,4 @@
+/** Fault: the relay stops, and another relay starts after a while. */
 import { atTimes, type Fault } from "../fault.ts";
 
 export const relayAway: Fault = {

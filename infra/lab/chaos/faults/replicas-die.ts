@@ -1,3 +1,4 @@
+/** Fault: a Worker or a replica dies between two writes, and a new one starts. */
 import type { Fault } from "../fault.ts";
 
 export const replicasDie: Fault = {

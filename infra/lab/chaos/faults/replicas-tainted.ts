@@ -1,3 +1,4 @@
+/** Fault: the node of all Lifeboat replicas gets a NoExecute taint. */
 import { nodes, pods } from "../../../sandbox/index.ts";
 import { SERVER } from "../../stage/in-cluster.ts";
 import { atTimes, type Fault, type Run, waited } from "../fault.ts";

@@ -1,3 +1,4 @@
+/** Fault: the API server's calls to Lifeboat break before or after Lifeboat receives the eviction. */
 import { type Fault, injectEffect } from "../fault.ts";
 
 export const reviewsLost: Fault = {

@@ -1,3 +1,4 @@
+/** Fault: people drain other nodes with a RollingMaintenance, and change it meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isFinal, nodes, virtualMachineInstances, virtualMachines } from "../../../sandbox/index.ts";
 import {

@@ -1,3 +1,4 @@
+/** Fault: another node gets and loses a NoExecute taint several times. */
 import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 import { TAINT } from "./no-execute-taint.ts";

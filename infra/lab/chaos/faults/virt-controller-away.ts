@@ -1,3 +1,4 @@
+/** Fault: virt-controller restarts, and starts no migration or evacuation for a while. */
 import { isReal, USERS } from "../../../sandbox/index.ts";
 import { atTimes, type Fault, type Run, simulatedIn, waited } from "../fault.ts";
 

@@ -1,3 +1,4 @@
+/** Fault: a replica's watches are late, and then deliver everything at once. */
 import { atTimes, type Fault, waited } from "../fault.ts";
 
 export const watchesLate: Fault = {
