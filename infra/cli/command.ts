@@ -18,7 +18,7 @@ export const EXIT = {
   no: 3,
   /** Some data could not be read, so the answer is unknown. */
   unknown: 4,
-  /** The person pressed Ctrl-C. */
+  /** The person interrupted the command with Ctrl-C. */
   interrupted: 130,
 } as const;
 

@@ -12,7 +12,7 @@ import { hasNoRoom, stepsOf, type Step } from "./sequence.ts";
 
 type Template = PlanOptions["template"];
 
-/** What all simulations show about one node. */
+/** The result of all simulations for one node. */
 export interface Doubt {
   /** Reasons why pods may not fit or the drain may not start, although the plan says otherwise. */
   readonly reasons: readonly string[];

@@ -14,7 +14,7 @@ export type ReconcileRequest =
   | { readonly kind: "Node"; readonly name: string }
   | { readonly kind: "NodeEvacuation"; readonly name: string }
   | { readonly kind: "RollingMaintenance"; readonly name: string }
-  /** A pod that a kubelet has begun to end. The pod's status does not show this yet. */
+  /** A pod that a kubelet is ending. The pod's status does not show this yet. */
   | { readonly kind: "EndingPod"; readonly namespace: string; readonly name: string; readonly by: string };
 
 export interface Deps {

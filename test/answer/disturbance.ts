@@ -51,7 +51,7 @@ export const READ_FAULTS: Readonly<Record<string, Fault>> = {
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
     return Response.json(body, { status: code });
   },
-  // Lists of migrations are not emptied, because Lifeboat deletes some migrations when an Evacuation ends.
+  // Lists of migrations stay complete, because Lifeboat deletes some migrations when an Evacuation ends.
   "is an empty list": (asked, { fake }) => {
     const { code, body } = fake.api.answer(asked);
     const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";

@@ -1,5 +1,6 @@
 /**
- * A plugin of oxlint, which checks that comments and test titles are plain English. The comment of an exported function
+ * A plugin of oxlint, which checks that comments and test titles are plain English, and that each file starts with a
+ * comment. The comment of an exported function
  * must start with a verb.
  */
 import { problemsOf, startsWithVerb } from "./plain-english.ts";
@@ -73,6 +74,17 @@ const verbs = {
   }),
 };
 
+const headers = {
+  create: (context: Context) => ({
+    Program({ body: [statement] }: { readonly body: readonly Statement[] }) {
+      const [first] = context.sourceCode.getAllComments();
+      // A shebang may stand above the comment.
+      if (statement === undefined || (first !== undefined && first.loc.start.line <= 2)) return;
+      context.report({ node: statement, message: "start the file with a comment that says what the file is for" });
+    },
+  }),
+};
+
 /** Returns the name of the called function. The name of `test.each(rows)` is `test`. */
 const nameOf = ({ name, object, callee }: Call["callee"]): string => {
   const inner = object ?? callee;
@@ -90,5 +102,5 @@ const titles = {
   }),
 };
 
-const plugin = { meta: { name: "prose" }, rules: { comments, titles, verbs } };
+const plugin = { meta: { name: "prose" }, rules: { comments, headers, titles, verbs } };
 export default plugin;
