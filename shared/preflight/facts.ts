@@ -123,10 +123,10 @@ export interface PreflightFacts extends Moment {
 export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithShutdowns" | "WillSucceed";
 
 /**
- * The outcome of a drain for a pod. `Moves`: the VM migrates. `Follows`: a hotplug pod leaves together with its VM. `Waits`: the
- * eviction is refused for now. `ShutsDown`: the guest is shut down. `Evicted`: an ordinary pod is evicted. `Stays`: the
- * drain leaves the pod on the node. `Ended`: nothing runs in the pod. `Blocked`: the eviction is refused until a person
- * changes something.
+ * The outcome of a drain for a pod. `Moves`: the VM migrates. `Follows`: a hotplug pod leaves together with its VM.
+ * `Waits`: the eviction is refused for now. `ShutsDown`: the guest is shut down. `Evicted`: an ordinary pod is evicted.
+ * `Stays`: the drain leaves the pod on the node. `Ended`: nothing runs in the pod. `Blocked`: the eviction is refused
+ * until a person changes something.
  */
 export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted" | "Stays" | "Ended" | "Blocked";
 

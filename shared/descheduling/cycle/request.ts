@@ -63,12 +63,12 @@ export interface Requests {
 }
 
 /**
- * `PodChanged`: the pod has changed, or its eviction was requested by another process. `BackingOff`: the VM's last
+ * `PodChanged`: the pod has changed, or its eviction was requested by another isolate. `BackingOff`: the VM's last
  * evacuation ended recently without a move. `InProgress`: another evacuation of the VM has started.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 
-/** Why a cycle ended. `AnotherCycle`: another process is running a cycle. */
+/** Why a cycle ended. `AnotherCycle`: another isolate is running a cycle. */
 export const CYCLE_ENDS = ["Finished", "AnotherCycle", "ClusterUnavailable", "OutOfTime"] as const;
 export type CycleEnd = (typeof CYCLE_ENDS)[number];
 
