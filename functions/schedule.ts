@@ -127,7 +127,10 @@ export function isFullScan(name: string, scheduledTime: number): boolean {
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
 }
 
-/** Finds the target of a tick. If the entry is invalid or deleted, logs the problem and returns undefined. */
+/**
+ * Finds the cluster of a tick. If the cluster's entry in the configuration is invalid or deleted, logs the problem and
+ * returns undefined.
+ */
 async function targetNamed(name: string, surroundings: Surroundings, seconds?: number): Promise<Target | undefined> {
   const { log, now } = surroundings.platform;
   const shareEnds = seconds === undefined ? undefined : new Date(now().getTime() + seconds * 1000);

@@ -169,7 +169,8 @@ export interface Visit {
  * that strangers learn no names.
  */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
-  // Reads only an entry that the cookie contains. A stranger could otherwise cause a read of KV for any name.
+  // Reads an entry only if the cookie names the cluster. Otherwise a stranger could cause reads of the KV store for any
+  // name.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)
     : undefined;

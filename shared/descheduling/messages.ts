@@ -27,7 +27,7 @@ export const DESCHEDULING_MESSAGES = {
   eachOnce: "expected each name once",
   notSupported: (supported: readonly string[]) => `not supported by Lifeboat: expected one of ${supported.join(", ")}`,
   otherPoint: (name: string, points: readonly string[]) => `${name} is expected under ${points.join(" or ")}`,
-  notConfigured: (name: string) => `expected ${name} in pluginConfig, too`,
+  notConfigured: (name: string) => `${name} is enabled, but missing from pluginConfig: add it there`,
   positive: "expected more than 0",
   messageStart: "expected the start of a message",
 

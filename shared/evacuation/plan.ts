@@ -120,8 +120,8 @@ function isOver(e: EvacuationFacts): boolean {
 }
 
 /**
- * Deletes old Evacuations that have ended. Does not delete the newest Evacuation of an existing pod, because the name
- * of the next Evacuation contains the next number.
+ * Deletes old Evacuations that have ended. Keeps the newest Evacuation of an existing pod, because the number in its
+ * name determines the name of the next Evacuation.
  */
 export function planHistory({ evacuations, vmis, settings, now, openNodeEvacuations: open }: HistoryWorld): Plan {
   const old = now.getTime() - settings.evacuation.historySeconds * 1000;

@@ -17,7 +17,7 @@ export interface EvacuationWorld extends Deciding {
    * before the VMIs.
    */
   readonly evacuations: readonly EvacuationFacts[];
-  /** Whether Lifeboat watches migrations. Lifeboat then annotates a new migration instead of writing a status. */
+  /** True if this process watches migrations. Lifeboat then annotates migrations that have no cause yet. */
   readonly isWatched?: boolean | undefined;
 }
 

@@ -12,8 +12,8 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
- * Explains what happens to the guest if the verdict alone could mislead. For example, a VM moves after a refused
- * eviction.
+ * Says what happens to the guest, for verdicts that could mislead. For example, a VM moves although its eviction was
+ * refused.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",

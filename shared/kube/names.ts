@@ -134,8 +134,8 @@ export const DESCHEDULER_KEY = "policy.yaml";
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * Prefixes of annotations on the Lease. The key ends with the UID of a pod, and the value is a time (RFC 3339). The
- * annotation below contains the number of requested evacuations.
+ * Prefixes of annotations on the Lease of descheduling. Each key ends with the UID of a pod. Each value is a time (RFC
+ * 3339).
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

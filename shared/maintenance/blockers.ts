@@ -114,7 +114,9 @@ const PASSING: ReadonlySet<string> = new Set([
   "BackingOff",
 ]);
 
-/** Returns whether no VM moves or is about to move. */
+/**
+ * Returns true if every VM is blocked, is held back, waits for an external controller, or is shut down by its eviction.
+ */
 export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);
 }

@@ -45,8 +45,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 type Source = Pick<VmiFacts, "asks" | "currentVcpus" | "currentMemory" | "hotplugs">;
 
 /**
- * Renders the target pod of a migration. `source` is the VM's current node. The caller excludes the nodes of the VM's
- * other launcher pods.
+ * Renders the target pod of a migration. `source` is the VM's current node. The caller must exclude
+ * the nodes of the VM's other launcher pods as targets.
  */
 export function renderTarget<P extends LauncherPod>(
   pod: P,

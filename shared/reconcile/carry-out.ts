@@ -45,7 +45,7 @@ export interface Result {
   readonly again: boolean;
   /** Names of nodes under pressure that VMs are leaving. Another VM may now be allowed to leave such a node. */
   readonly pressured: readonly string[];
-  /** Names of NodeEvacuations whose VMs are leaving. Another VM may now be allowed to leave. */
+  /** The NodeEvacuations that may start with another VM, because the Evacuation of one of their VMs has changed. */
   readonly nodeEvacuations: readonly string[];
   /** True if a VM is moving or a node is being drained. Another reconcile should follow within seconds. */
   readonly isUnderWay: boolean;

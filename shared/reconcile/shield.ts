@@ -26,8 +26,8 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
 }
 
 /**
- * Reads the time at which virt-handler was refused to shut the guest down. Returns `Unknown` if the read fails, so that
- * the shield still ends in time.
+ * Reads when the shield refused virt-handler's attempts to shut the guest down. Returns `Unknown` if the read fails, so
+ * that the shield still ends in time.
  */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {
@@ -47,8 +47,8 @@ async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
 const SAMPLE = 50;
 
 /**
- * Reads the first and the last time at which virt-handler was refused to shut the guest down. Returns `Unknown` if
- * Lifeboat may not read the Events or if they contain no time.
+ * Reads the first and the last time at which the shield refused to let virt-handler shut the guest down. Returns
+ * `Unknown` if Lifeboat may not read the Events or if they contain no time.
  */
 export async function readRefusal(
   { namespace, uid }: VmiFacts,

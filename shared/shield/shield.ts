@@ -31,7 +31,7 @@ const LATE_SECONDS = 75;
 /** The value of the label after the shield has ended. The shield does not start again until the danger is over. */
 export const OVER = "over";
 
-/** The times at which virt-handler was refused to shut a guest down, in milliseconds since the epoch. */
+/** The times at which the shield refused to let virt-handler shut a guest down, in milliseconds since the epoch. */
 export interface RefusedShutdown {
   readonly first: number;
   readonly last: number;

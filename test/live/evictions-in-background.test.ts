@@ -1,4 +1,7 @@
-/** Runs the tests that KEP-1397 lists, with Lifeboat's own descheduler. A webhook starts to move a pod and refuses the pod's eviction. */
+/**
+ * Runs the tests that KEP-1397 lists, with Lifeboat's own descheduler. A webhook starts to move a pod and refuses the
+ * pod's eviction.
+ */
 import { dump } from "js-yaml";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";

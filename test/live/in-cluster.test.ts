@@ -26,7 +26,10 @@ import { evacuationsOf, hasSettledAwayFrom, launcherOf, setDisrupted, startQueue
 
 const NODES = ["node01", "node02", "node03"];
 const PROBES_PORT = 8080;
-/** A migration must take longer than the relay needs to react. A real API server sends events later than a simulated API server. */
+/**
+ * A migration must take longer than the relay needs to react. A real API server sends events later than a simulated API
+ * server.
+ */
 const MIGRATION_SECONDS = IS_REAL ? 3 : 0.3;
 
 let sandbox: Sandbox;

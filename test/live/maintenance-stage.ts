@@ -1,4 +1,7 @@
-/** A stage for NodeEvacuations with the shipped manifests. Each test evacuates its own node with a NodeEvacuation of the same name. */
+/**
+ * A stage for NodeEvacuations with the shipped manifests. Each test evacuates its own node with a NodeEvacuation of the
+ * same name.
+ */
 import { afterAll, beforeAll } from "vitest";
 import { type NodeEvacuation, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { core, waitFor } from "../../infra/sandbox/index.ts";

@@ -1,4 +1,6 @@
-/** Simulates another client that evicts pods in background. Its webhook starts to move a pod, and refuses the eviction. */
+/**
+ * Simulates another client that evicts pods in background. Its webhook starts to move a pod, and refuses the eviction.
+ */
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import { json } from "node:stream/consumers";

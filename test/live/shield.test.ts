@@ -31,7 +31,10 @@ afterAll(() => stage.stop());
 
 const createVictim = (name: string) => createVm(stage, name, { terminationGracePeriodSeconds: 300 });
 
-/** Deletes the pod as the scheduler does after Lifeboat's deadline. Lifeboat allows the deletion, and the launcher gets SIGTERM. */
+/**
+ * Deletes the pod as the scheduler does after Lifeboat's deadline. Lifeboat allows the deletion, and the launcher gets
+ * SIGTERM.
+ */
 async function preemptAtLast(pod: Pod): Promise<void> {
   const longAgo = new Date(Date.now() - 2 * DEADLINE_SECONDS * 1000);
   await setDisrupted(stage.client, pod, "PreemptionByScheduler", longAgo);

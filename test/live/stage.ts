@@ -146,7 +146,10 @@ async function start<O extends LifeboatOptions, S extends Sandbox>(
   };
 }
 
-/** Waits until the API server serves Lifeboat's kinds. A real API server answers 429 for a moment after a kind is created. */
+/**
+ * Waits until the API server serves Lifeboat's kinds. A real API server answers 429 for a moment after a kind is
+ * created.
+ */
 async function untilServed(client: KubeClient): Promise<void> {
   const { apiVersion, plural } = evacuations;
   const path = `/apis/${apiVersion}/${plural}`;

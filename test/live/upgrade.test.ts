@@ -1,4 +1,7 @@
-/** Tests an upgrade from 0.3 with objects in every phase, and a downgrade. LIFEBOAT_FORM=in-cluster runs the tests in the cluster. */
+/**
+ * Tests an upgrade from 0.3 with objects in every phase, and a downgrade. LIFEBOAT_FORM=in-cluster runs the tests in
+ * the cluster.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyAsCommand } from "../../infra/lab/stage/apply.ts";
 import { evacuations, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";

@@ -35,13 +35,19 @@ export const NODE = "full";
 const FASTER = 10;
 const STEP_MS = 20;
 const CLASS = "urgent";
-/** The maximum number of requests per minute: 12 at intervals of five seconds, one more at the end of a round, and one repeated request. */
+/**
+ * The maximum number of requests per minute: 12 at intervals of five seconds, one more at the end of a round, and one
+ * repeated request.
+ */
 const MOST_A_MINUTE = 14;
 /** The maximum delay between a request and its log entry. */
 const MOMENT_MS = 20 + 30;
 const MOST_AT_ONCE = 3;
 export const TIMEOUT_MS = IS_REAL ? 300_000 : 120_000;
-/** The API server's metric for seats of the requesters' priority level. The controllers of kube-system use this level, too. */
+/**
+ * The API server's metric for seats of the requesters' priority level. The controllers of kube-system use this level,
+ * too.
+ */
 const SEATS = /^apiserver_flowcontrol_current_executing_seats\{[^}]*priority_level="workload-high"[^}]*\} (\d+)$/gm;
 
 export interface Scene {
@@ -99,11 +105,17 @@ export async function start(
   return { stage, clock, hurry: () => hurried?.hurry(), reviews, expect: ofTest };
 }
 
-/** Sets the duration of migrations in seconds: `seconds` on a real control plane, `simulated` on a simulated control plane. */
+/**
+ * Sets the duration of migrations in seconds: `seconds` on a real control plane, `simulated` on a simulated control
+ * plane.
+ */
 export const migrate = ({ stage }: Scene, seconds: number, simulated: number) =>
   stage.sandbox.migrations.configure({ seconds: IS_REAL ? seconds : simulated });
 
-/** Creates VMs on the full node. The last `external` VMs have the eviction strategy External, and no controller moves them. */
+/**
+ * Creates VMs on the full node. The last `external` VMs have the eviction strategy External, and no controller moves
+ * them.
+ */
 export async function createVms(
   { stage, hurry }: Scene,
   count: number,
@@ -196,7 +208,10 @@ export function expectFewRequests({ reviews }: Scene, requesters = 1): void {
   }
 }
 
-/** Returns the number of seats that the requesters' priority level uses at the API server. A simulated API server has no seats. */
+/**
+ * Returns the number of seats that the requesters' priority level uses at the API server. A simulated API server has no
+ * seats.
+ */
 export async function seats({ stage }: Scene): Promise<number> {
   const { body } = await stage.client.raw({ method: "GET", path: "/metrics" });
   return [...messageOf(body).matchAll(SEATS)].reduce((sum, [, count]) => sum + Number(count), 0);

@@ -89,7 +89,10 @@ type EvacuationTweak = Omit<Partial<EvacuationFacts>, "spec" | "status"> & {
   readonly status?: Partial<EvacuationStatus>;
 };
 
-/** Returns the first Evacuation of the VMI's pod. An eviction created it a minute ago, and Lifeboat has not handled it yet. */
+/**
+ * Returns the first Evacuation of the VMI's pod. An eviction created it a minute ago, and Lifeboat has not handled it
+ * yet.
+ */
 export function newborn({ spec, status, ...tweak }: EvacuationTweak = {}): EvacuationFacts {
   return {
     namespace: "apps",

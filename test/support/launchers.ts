@@ -30,7 +30,10 @@ export function target(tweak: Partial<LauncherFacts> = {}): LauncherFacts {
   return launcher({ name: "virt-launcher-web-target", uid: "target-uid", nodeName: "node02", ...tweak });
 }
 
-/** Returns settings with the feature gate enabled. `adoptSeconds` is the time for which Lifeboat waits for KubeVirt's own migration. */
+/**
+ * Returns settings with the feature gate enabled. `adoptSeconds` is the time for which Lifeboat waits for KubeVirt's
+ * own migration.
+ */
 export function annotating(adoptSeconds: number): Settings {
   return settings({ featureGates: ["DeschedulerSupport"], evacuation: { adoptSeconds } });
 }

@@ -27,7 +27,10 @@ export interface Around extends Omit<HistoryWorld & EvacuationWorld, "facts"> {
   readonly more: FactMap;
 }
 
-/** Returns facts about a VMI with an evacuationNodeName and a PodDisruptionBudget. No other fact requires that the VM moves. */
+/**
+ * Returns facts about a VMI with an evacuationNodeName and a PodDisruptionBudget. No other fact requires that the VM
+ * moves.
+ */
 export function world(tweak: Partial<Around> = {}): HistoryWorld & EvacuationWorld {
   const around: Around = {
     vmis: [marked()],

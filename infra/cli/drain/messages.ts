@@ -5,9 +5,9 @@ export const DRAIN_MESSAGES = {
   // Before the drain
   question: (nodes: readonly string[], isAnyway: boolean) => `Drain ${nodes.join(", ")}${isAnyway ? " anyway" : ""}?`,
   otherOptions: (name: string, node: string, unlike: readonly string[]) =>
-    `NodeEvacuation ${name} of node ${node} has not ended, and has other options: ${unlike.join(", ")}. Cancel it first (lifeboat cancel node/${node}), or change it: kubectl edit nodeevacuation ${name}`,
+    `NodeEvacuation ${name} of node ${node} has not ended, and its options differ from yours: ${unlike.join(", ")}. Cancel it first (lifeboat cancel node/${node}), or change it: kubectl edit nodeevacuation ${name}`,
   otherRollingOptions: (name: string, unlike: readonly string[]) =>
-    `RollingMaintenance ${name} of these nodes has not ended, and has other options: ${unlike.join(", ")}. Cancel it first (lifeboat cancel rollm/${name}), or change it: kubectl edit rollingmaintenance ${name}`,
+    `RollingMaintenance ${name} of these nodes has not ended, and its options differ from yours: ${unlike.join(", ")}. Cancel it first (lifeboat cancel rollm/${name}), or change it: kubectl edit rollingmaintenance ${name}`,
   notSet: "not set",
   nodeEvacuation: (name: string, isNew: boolean) => followed(`nodeevacuation.lifeboat.dev/${name}`, isNew),
   rollingMaintenance: (name: string, isNew: boolean) => followed(`rollingmaintenance.lifeboat.dev/${name}`, isNew),

@@ -41,7 +41,7 @@ export const INSTALL_MESSAGES = {
     `${object} ${how}\n`,
   conflict: (object: string, fields: readonly string[]) =>
     `${object} has not been applied: other field managers have given other values to some of its fields:
-${listed(fields)}--force-conflicts overwrites these fields. To keep the other managers' values, set these values in your own kustomization of the output of \`lifeboat install --export\`. Then apply the kustomization`,
+${listed(fields)}--force-conflicts overwrites these fields. To keep the other managers' values, save the output of \`lifeboat install --export\`. Set the values in a kustomization on top of it, and apply that kustomization`,
   notServed: (object: string) => `the API server does not serve ${object}`,
   notAvailable: (object: string, troubles: readonly string[]) =>
     `${object} is not available: ${troubles.join("\n") || "it has no pod yet"}`,

@@ -18,7 +18,10 @@ export interface Program {
   readonly onOutput?: (text: string) => void;
 }
 
-/** The programs as a map from the image in the pod's spec to a function. A pod runs only its first container. */
+/**
+ * Maps the image in a pod's spec to a function that returns the program of the container. A pod runs only its first
+ * container.
+ */
 export type Images = ReadonlyMap<string, (container: Container) => Program>;
 
 export function imageOf(pod: Pod, images: Images): ((container: Container) => Program) | undefined {

@@ -1,6 +1,6 @@
 /**
- * A plugin of oxlint, which checks that comments and test titles are plain English. Each file must start with a comment.
- * The comment of an exported function must start with a verb.
+ * A plugin of oxlint, which checks that comments and test titles are plain English. Each file must start with a
+ * comment. The comment of an exported function must start with a verb.
  */
 import { problemsOf, startsWithVerb } from "./plain-english.ts";
 

@@ -42,7 +42,7 @@ interface CannedAnswer {
   readonly body?: object;
 }
 
-/** Answers requests with the given answers, or with 404. The account has every permission. */
+/** Answers requests with the given answers, or with 404. Every access review is allowed. */
 function canned(answers: Readonly<Record<string, CannedAnswer>> = {}) {
   const asked: { readonly method: string; readonly path: string; readonly query: unknown; readonly body: unknown }[] =
     [];

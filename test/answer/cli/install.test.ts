@@ -1,4 +1,6 @@
-/** Tests that `lifeboat install` refuses an old cluster, and that `lifeboat uninstall` removes only Lifeboat's objects. */
+/**
+ * Tests that `lifeboat install` refuses an old cluster, and that `lifeboat uninstall` removes only Lifeboat's objects.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { applyManifests, core, kubeVirts, podDisruptionBudgets, type Resource } from "../../../infra/sandbox/index.ts";
 import { PENDING_TAINT } from "../../../shared/kube/names.ts";

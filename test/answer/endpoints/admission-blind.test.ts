@@ -1,7 +1,7 @@
 /**
- * Tests the answers if Lifeboat cannot read the facts. If the pod is a launcher that has not ended and a retry may help,
- * the answer is 429 with the reason. Otherwise, the answer is 503 without Retry-After. Lifeboat answers in time, writes
- * nothing, and repeats no text of the API server.
+ * Tests the answers if Lifeboat cannot read the facts. If the pod is a launcher that has not ended and a retry may
+ * help, the answer is 429 with the reason. Otherwise, the answer is 503 without Retry-After. Lifeboat answers in time,
+ * writes nothing, and repeats no text of the API server.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import type { FakeCluster } from "../../support/cluster.ts";

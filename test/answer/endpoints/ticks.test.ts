@@ -48,7 +48,8 @@ test("each cluster has one full scan in ten minutes, and the scans are spread ov
 });
 
 /**
- * Answers lists. Every other object is not found. Clusters whose name starts with `drips` send lists that never end.
+ * Answers each list with an empty list, and each read of an object with 404. Clusters whose name starts with `drips`
+ * send lists that never end.
  */
 function answer(url: URL, signal: AbortSignal): Response {
   const isList = /\/(evacuations|virtualmachineinstances|nodes)$/.test(url.pathname);

@@ -15,9 +15,7 @@ export interface Keys {
   readonly relaySecret: readonly string[];
 }
 
-/**
- * The keys to the endpoints, by the name of the cluster. Lifeboat must not call the API server of any other cluster.
- */
+/** The credentials for the endpoints of each cluster. Lifeboat must not call any API server that is not in this map. */
 export type KeysByCluster = ReadonlyMap<string, Keys>;
 
 interface Asking {

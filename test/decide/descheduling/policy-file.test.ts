@@ -184,7 +184,7 @@ test.each([
   ["0.plugins.balance.enabled.0",   plugins("balance", "PodLifeTime"),                            "PodLifeTime is expected under deschedule"],
   ["0.plugins.balance.enabled.0",   plugins("balance", "DefaultEvictor"),                         "DefaultEvictor is expected under filter or preevictionfilter"],
   ["0.plugins.balance.enabled.0",   plugins("balance", "RemoveDuplicates"),                       UNKNOWN],
-  ["0.plugins.deschedule.enabled.0", withPlugins({ deschedule: { enabled: ["PodLifeTime"] } }, configured("LowNodeUtilization")), "expected PodLifeTime in pluginConfig, too"],
+  ["0.plugins.deschedule.enabled.0", withPlugins({ deschedule: { enabled: ["PodLifeTime"] } }, configured("LowNodeUtilization")), "PodLifeTime is enabled, but missing from pluginConfig: add it there"],
 ])("the problem of a wrong profiles.%s names it, and only that plugin is ignored", async (field, tweak, message) => {
   const [profile] = tweak.profiles;
   const pluginConfig = configured("RemovePodsViolatingNodeTaints");

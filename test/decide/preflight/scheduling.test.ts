@@ -39,7 +39,10 @@ const s1 = (node: string, spec: Spec = {}, tweak: PodTweak = {}) =>
 const init = (...requests: Record<string, string>[]): Spec => ({
   initContainers: requests.map((r, i) => ({ name: `i${i}`, image: "x", resources: { requests: r } })),
 });
-/** Returns a pod with a container that requests 1m CPU, and with one init container for each of `cpus`. `+2m` is a sidecar. */
+/**
+ * Returns a pod with a container that requests 1m CPU, and with one init container for each of `cpus`. `+2m` is a
+ * sidecar.
+ */
 const beside = (...cpus: string[]): Spec => ({
   ...requesting({ cpu: "1m" }),
   initContainers: cpus.map((text, i) => ({
@@ -65,7 +68,8 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["an init container that requests exactly the remaining CPU fits",           { ...requesting({ cpu: "4m" }), ...init({ cpu: "5m" }) }, small({ cpu: "5m" }),         ["a"]],
   ["an init container that requests more than the remaining GPUs does not fit",                                    gpus("0", "1"),                                 small({ [gpu]: "4" }),                 []],
   ["the extended resources of two containers are added up",         { containers: ["1", "2"].map((n) => ({ name: `c${n}`, image: "x", resources: { requests: { [gpu]: "3" } } })) }, small(), []],
-  // Upstream: kubernetes/kubernetes staging/src/k8s.io/component-helpers/resource/helpers_test.go, and the documentation of sidecar containers
+  // Upstream: kubernetes/kubernetes staging/src/k8s.io/component-helpers/resource/helpers_test.go, and the
+  // documentation of sidecar containers
   ["a sidecar is added to the containers",                       beside("+2m"),                                  small({ cpu: "8m" }),                  []],
   ["a sidecar and a container that request exactly the remaining CPU fit",                                 beside("+2m"),                                  small({ cpu: "7m" }),                  ["a"]],
   ["a sidecar is added to a later init container",                    beside("+2m", "3m"),                            small({ cpu: "6m" }),                  []],
@@ -85,7 +89,8 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["an empty term matches nothing",                          nodeTerms({ matchExpressions: [] }),            one({ foo: "bar" }),                   []],
   ["all expressions of a term must match",                        expressions({ key: "GPU", operator: "Exists" }, { key: "GPU", operator: "NotIn", values: ["AMD"] }), one({ GPU: "AMD" }), []],
   ["nodeSelector and affinity must both match",               { ...expressions({ key: "foo", operator: "Exists" }), nodeSelector: { foo: "other" } }, one({ foo: "bar" }), []],
-  // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/tainttoleration/taint_toleration_test.go, nodeunschedulable/node_unschedulable_test.go
+  // Upstream: kubernetes/kubernetes pkg/scheduler/framework/plugins/tainttoleration/taint_toleration_test.go,
+  // nodeunschedulable/node_unschedulable_test.go
   ["a taint without a toleration excludes a pod",                                          {},                                             [[tainted("NoSchedule")], []],         []],
   ["an equal toleration admits a pod",                                    tolerating({ key: "k", operator: "Equal", value: "v", effect: "NoSchedule" }), [[tainted("NoSchedule")], []], ["a"]],
   ["a PreferNoSchedule taint excludes no pod",                     {},                                             [[tainted("PreferNoSchedule")], []],   ["a"]],

@@ -1,4 +1,7 @@
-/** Tests a preflight while migrations and evacuations are in progress, and while obstacles keep a migratable VM on its node. */
+/**
+ * Tests a preflight while migrations and evacuations are in progress, and while obstacles keep a migratable VM on its
+ * node.
+ */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { PLAIN } from "../../../shared/kube/guest.ts";

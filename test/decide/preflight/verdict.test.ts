@@ -44,7 +44,8 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["an ended launcher pod whose VMI is gone",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
   ["a launcher pod whose VMI was recreated",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
   ["a launcher pod whose VMI was recreated with strategy None",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
-  // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go, pkg/registry/core/pod/storage/eviction.go
+  // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go,
+  // pkg/registry/core/pod/storage/eviction.go
   ["a pod of a ReplicaSet",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
   ["a pod of a DaemonSet",                               plain({ owners: [owner({ kind: "DaemonSet" })] }),         "WillSucceed",              "Stays",     "DaemonSet"],
   ["a mirror pod of the kubelet",                               plain({ annotations: { "kubernetes.io/config.mirror": "x" } }), "WillSucceed",         "Stays",     "MirrorPod"],

@@ -1,4 +1,6 @@
-/** A stage for `lifeboat drain`. The command runs in this process and connects to a sandbox with Lifeboat over HTTPS. */
+/**
+ * A stage for `lifeboat drain`. The command runs in this process and connects to a sandbox with Lifeboat over HTTPS.
+ */
 import { afterAll, beforeAll } from "vitest";
 import { nodeEvacuations } from "../../../infra/lab/stage/evacuations.ts";
 import {
@@ -22,7 +24,10 @@ export interface PodOptions {
   readonly emptyDir?: boolean;
 }
 
-/** Starts a stage with two spare nodes before the tests. Each test drains its own nodes, and the VMs move to the spare nodes. */
+/**
+ * Starts a stage with two spare nodes before the tests. Each test drains its own nodes, and the VMs move to the spare
+ * nodes.
+ */
 export function useDrains() {
   let started: Stage | undefined;
   let made = 0;

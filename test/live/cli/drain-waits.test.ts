@@ -19,7 +19,7 @@ test("after Ctrl-C a drain continues; pause and resume change the drain, and the
   await on.limitMigrations(5);
   const other = await on.lifeboat(`drain ${node} --when-blocked Restart --order LargestFirst`);
   expect(other.err.join()).toContain(
-    "has not ended, and has other options: --order ByPriority, --when-blocked Wait. Cancel it first",
+    "has not ended, and its options differ from yours: --order ByPriority, --when-blocked Wait. Cancel it first",
   );
   const { code, err } = await on.lifeboat(`drain ${node}`);
   expect({ code, first: err.some((line) => line.endsWith("exists already, and this command follows it")) }).toEqual({

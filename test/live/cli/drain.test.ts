@@ -160,7 +160,8 @@ test("--at schedules the drain with a forecast, and the node stays as it is", as
     afterwards: { returnVMs: "WhenUncordoned" },
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
-  // A second drain of the node must not succeed before the node is empty, because a script may reboot the node afterwards.
+  // A second drain of the node must not succeed before the node is empty, because a script may reboot the node
+  // afterwards.
   const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
   expect([joined, err.some((line) => line.endsWith("exists already, and this command follows it"))]).toEqual([1, true]);
 });

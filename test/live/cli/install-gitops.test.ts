@@ -1,4 +1,7 @@
-/** Tests `lifeboat install --export` for GitOps. The export contains no secret, and Lifeboat does not change the exported objects. */
+/**
+ * Tests `lifeboat install --export` for GitOps. The export contains no secret, and Lifeboat does not change the
+ * exported objects.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

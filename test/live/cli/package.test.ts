@@ -1,4 +1,6 @@
-/** Tests the published command: the package of `npm pack` runs in an empty folder, on this machine's Node (20 or later). */
+/**
+ * Tests the published command: the package of `npm pack` runs in an empty folder, on this machine's Node (20 or later).
+ */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,7 @@
-/** Tests `lifeboat drain` of several nodes, and `status`, `pause`, `resume`, `cancel` and `report` of the whole maintenance. */
+/**
+ * Tests `lifeboat drain` of several nodes, and `status`, `pause`, `resume`, `cancel` and `report` of the whole
+ * maintenance.
+ */
 import { expect, test } from "vitest";
 import { rollingMaintenances } from "../../../infra/lab/stage/evacuations.ts";
 import { useDrains } from "./drain-stage.ts";
@@ -65,7 +68,9 @@ test("a node that blocks makes drain and status exit with 3; cancel uncordons th
   const other = await on.lifeboat(`drain ${b} ${a} -y --start-if WillSucceed --next-node WhenEvacuated`);
   expect([other.code, other.err.join("\n")]).toEqual([
     1,
-    expect.stringContaining("has other options: --start-if Always, --next-node WhenUncordoned. Cancel it first"),
+    expect.stringContaining(
+      "its options differ from yours: --start-if Always, --next-node WhenUncordoned. Cancel it first",
+    ),
   ]);
   const cancelled = await on.lifeboat(`cancel -y rollm/${whole}`);
   expect([cancelled.code, cancelled.out]).toEqual([0, [`rollingmaintenance.lifeboat.dev/${whole} cancelled`]]);

@@ -1,4 +1,7 @@
-/** Tests that a revoked token of the Worker stays revoked, and that a rotation revokes the old token without an interruption. */
+/**
+ * Tests that a revoked token of the Worker stays revoked, and that a rotation revokes the old token without an
+ * interruption.
+ */
 import { rm, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { applyManifests, secrets } from "../../../infra/sandbox/index.ts";

@@ -54,7 +54,10 @@ function counted(budget: JsonObject): JsonObject {
   return { ...budget, status: { ...status, desiredHealthy: minAvailable, expectedPods: 1 } };
 }
 
-/** Simulates KubeVirt's admission of migrations. Labels the migration, or refuses it if the VMI has an unfinished migration. */
+/**
+ * Simulates KubeVirt's admission of migrations. Labels the migration, or refuses it if the VMI has an unfinished
+ * migration.
+ */
 function admitMigration(migration: JsonObject, fake: FakeCluster): JsonObject | Reply {
   const { namespace } = keyOfObject(migration);
   const vmiName = textOf(at(migration, "spec", "vmiName"));

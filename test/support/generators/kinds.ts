@@ -1,4 +1,6 @@
-/** Generates objects of Lifeboat's kinds from their CRDs. Some objects contain fields that the API server would refuse. */
+/**
+ * Generates objects of Lifeboat's kinds from their CRDs. Some objects contain fields that the API server would refuse.
+ */
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { load } from "js-yaml";

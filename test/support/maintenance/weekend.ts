@@ -1,6 +1,6 @@
 /**
  * Creates a cluster with a RollingMaintenance of three nodes. Each of these nodes has a VM, and a fourth node has
- * enough capacity for all VMs. People uncordon empty nodes.
+ * enough capacity for all VMs. `takeBack` uncordons the empty nodes, as people would.
  */
 import * as z from "zod/mini";
 import { RollingMaintenance } from "../../../shared/kube/schemas/maintenance.ts";

@@ -77,7 +77,10 @@ export async function delayedAndRetried(trial: Trial): Promise<void> {
 
 const LONG_AGO = "2025-01-01T00:00:00Z";
 
-/** Creates an old Evacuation, as if Lifeboat had been down. Sets evacuationNodeName unless the cause is KubeVirt's drain taint. */
+/**
+ * Creates an old Evacuation, as if Lifeboat had been down. Sets evacuationNodeName unless the cause is KubeVirt's drain
+ * taint.
+ */
 export async function evacuating(trial: Trial, cause: string, more: object = {}, status: object = {}): Promise<void> {
   await createdVm(trial);
   const uid = (await trial.cluster.client.get(core.pods, POD))?.metadata.uid;
@@ -89,7 +92,10 @@ export async function tainted({ cluster }: Trial, key: string, effect: string): 
   await cluster.client.patch(core.nodes, NODE, { type: "merge", body: { spec: { taints: [{ key, effect }] } } });
 }
 
-/** A time in the far future, because controllers reset old conditions. Lifeboat treats a future time as the current time. */
+/**
+ * A time in the far future, because controllers reset old conditions. Lifeboat treats a future time as the current
+ * time.
+ */
 const LATE = "2099-01-01T00:00:00Z";
 
 async function disrupted({ cluster }: Trial, status: "True" | "False", reason: string): Promise<void> {

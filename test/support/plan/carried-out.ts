@@ -14,7 +14,9 @@ import {
 } from "../../../infra/sandbox/index.ts";
 import { bound, type Fleet, placeOf, podOf } from "./fleet.ts";
 
-/** `Moves`: the VM has migrated. `ShutsDown`: an eviction has shut down the guest. `Stays`: the VM is still on the node. */
+/**
+ * `Moves`: the VM has migrated. `ShutsDown`: an eviction has shut down the guest. `Stays`: the VM is still on the node.
+ */
 export type Fate = "Moves" | "ShutsDown" | "Stays";
 
 export interface Step {

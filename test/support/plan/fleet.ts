@@ -1,4 +1,6 @@
-/** Generates fleets of nodes, VMs with launcher pods, and pods of Deployments. The sandbox's scheduler places the pods. */
+/**
+ * Generates fleets of nodes, VMs with launcher pods, and pods of Deployments. The sandbox's scheduler places the pods.
+ */
 import * as fc from "fast-check";
 import {
   bestOf,

@@ -31,7 +31,9 @@ export const moved = attempt("moved", 60, { sourcePod: "source-moved", targetPod
 export const failed = (name: string, minutesAgo: number) =>
   attempt(name, minutesAgo, { phase: "Failed", failureReason: "guest CPU doesn't match specification" });
 
-/** Returns a cluster with one VM that has migrated from the old launcher version, and two VMs that have not migrated. */
+/**
+ * Returns a cluster with one VM that has migrated from the old launcher version, and two VMs that have not migrated.
+ */
 export function fleet(migrations: readonly PlanMigration[], more: readonly Resident[] = []): PlanFacts {
   const f = cluster({ node01: [old("a"), old("b"), ...more], node02: [vm("moved")], node03: [] }, { migrations });
   return { ...f, pods: [...f.pods, source("moved")] };

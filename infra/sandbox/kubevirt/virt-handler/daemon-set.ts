@@ -25,7 +25,7 @@ import {
 } from "../../actors/resources.ts";
 import { KUBEVIRT_NAMESPACE, kubeVirts } from "../resources.ts";
 
-/** virt-operator's PriorityClass. Under memory pressure, the kubelet therefore evicts launchers before virt-handler. */
+/** The PriorityClass of virt-handler. Under memory pressure, the kubelet evicts launchers before virt-handler. */
 const PRIORITY = { metadata: { name: "kubevirt-cluster-critical" }, value: 1_000_000_000 };
 const OWN = { namespace: KUBEVIRT_NAMESPACE, name: "virt-handler" };
 export const VIRT_HANDLER = { "kubevirt.io": "virt-handler" };

@@ -1,4 +1,6 @@
-/** Replaces values that differ between runs by names. For example, `<uid 1>` is the first UID in the answers. */
+/**
+ * Replaces each value that differs between runs with a name. For example, `<uid 1>` is the first UID in the answers.
+ */
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
@@ -49,7 +51,7 @@ export class Names {
     return name;
   }
 
-  /** Replaces values that differ between runs by names. */
+  /** Replaces each value that differs between runs with a name. */
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
