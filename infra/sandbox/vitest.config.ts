@@ -7,9 +7,9 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Each process loads the sandbox once for all its test files.
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 20_000, interval: 50 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000, interval: 50 } },
     // Node loads TypeScript without Vite.
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },
