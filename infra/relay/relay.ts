@@ -81,7 +81,10 @@ export function startRelay(options: RelayOptions): Relay {
   const watches = new Map<string, Pick<Watched<unknown>, "isSynced" | "isCurrent" | "stop">>();
   const watch = <Facts, View>(
     kind: kinds.WatchedKind<Facts, View>,
-    also?: (now: kinds.KeptObject<Facts, View> | undefined, before: kinds.KeptObject<Facts, View> | undefined) => void,
+    onUpdate?: (
+      now: kinds.KeptObject<Facts, View> | undefined,
+      before: kinds.KeptObject<Facts, View> | undefined,
+    ) => void,
   ): Watched<Facts, View> => {
     const onFailure = () => counters.failures.add([kind.name]);
     const onChange = (
@@ -89,7 +92,7 @@ export function startRelay(options: RelayOptions): Relay {
       before: kinds.KeptObject<Facts, View> | undefined,
     ) => {
       report(noticeOf(kind, now, before));
-      also?.(now, before);
+      onUpdate?.(now, before);
     };
     const watched = startWatch(kind, { ...options, api, onChange, onFailure });
     watches.set(kind.name, watched);
