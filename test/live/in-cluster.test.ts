@@ -10,6 +10,7 @@ import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-c
 import {
   createNode,
   createVirtualMachineInstance,
+  isReal,
   isTrue,
   leases,
   migrations,
@@ -17,6 +18,7 @@ import {
   type Pod,
   pods,
   type Sandbox,
+  type SimulatedSandbox,
 } from "../../infra/sandbox/index.ts";
 import { keepLogsOfFailure } from "../support/setup/keep-logs.ts";
 import { areWebhooksPointed, until } from "./in-cluster-form.ts";
@@ -71,6 +73,11 @@ const isReady = ({ status }: Pod) => isTrue(status?.conditions, "Ready");
 const untilReady = () => until("is ready twice", async () => (await replicas()).filter(isReady).length >= 2);
 
 const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
+
+function simulated(): SimulatedSandbox {
+  if (isReal(sandbox)) throw new Error("a real control plane injects no faults");
+  return sandbox;
+}
 
 async function setFailurePolicy(value: "Fail" | "Ignore"): Promise<void> {
   const body = [{ op: "replace", path: "/webhooks/0/failurePolicy", value }];
@@ -139,6 +146,28 @@ test(
     await expectMoved(names, node);
     await expect.poll(holder, { timeout: 30_000 }).not.toBe(leader);
     await setFailurePolicy("Fail");
+  },
+);
+
+/**
+ * Counts the requests in the VMs' namespace. The other requests depend on the drain's duration and not on the number of
+ * VMs. The bench measures all requests of a drain of 200 VMs.
+ */
+test(
+  "a drain makes at most 18 requests for each VM in its namespace",
+  { tags: ["faults"], timeout: 120_000 },
+  async () => {
+    const names = await createVms("counted", "node01", 6);
+    const { faults } = simulated().apiServer;
+    const match = { users: ["system:serviceaccount:lifeboat-system:lifeboat"] };
+    // `faults` records the requests. A delay of 0 ms changes none of them.
+    const stop = faults.inject({ match, effect: { type: "Latency", milliseconds: 0 } });
+    const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
+    expect(await done).toBe(true);
+    await expectMoved(names, "node01");
+    stop();
+    const counted = faults.injected.filter(({ path }) => path.includes(`/namespaces/${NAMESPACE}/`));
+    expect(counted.length / names.length).toBeLessThanOrEqual(18);
   },
 );
 

@@ -53,19 +53,20 @@ export async function runDrain({ quick, note }: PartOptions): Promise<readonly M
     return await drain(size, way);
   };
   const alone = await measured("KubeVirt alone");
-  const rowsOf = async (way: Way, most: number): Promise<readonly Measurement[]> => {
+  const rowsOf = async (way: Way, limits: { readonly target?: number } = {}): Promise<readonly Measurement[]> => {
     const { seconds, movedSeconds, cpuMs, requests } = await measured(way);
     return [
       { ...against("s", `drain of ${size} VMs, ${way}`, seconds, alone.seconds), target: 1.05 },
       against("s", "until the last VM has moved", movedSeconds, alone.movedSeconds),
       against("ms", "CPU of the cluster for each VM", cpuMs / size, alone.cpuMs / size),
-      { what: "requests of Lifeboat for each VM", unit: "requests", samples: [requests / size], target: most },
+      { what: "requests of Lifeboat for each VM", unit: "requests", samples: [requests / size], ...limits },
     ];
   };
   return [
-    ...(await rowsOf("a Worker", 14)),
-    ...(await rowsOf("in the cluster", 10)),
-    ...(await rowsOf("a NodeEvacuation", 14)),
+    ...(await rowsOf("a Worker")),
+    // Only replicas keep a cache. A Worker reads what it needs for each answer.
+    ...(await rowsOf("in the cluster", { target: 10 })),
+    ...(await rowsOf("a NodeEvacuation")),
   ];
 }
 
