@@ -10,7 +10,7 @@ import { applyInCluster, SERVER, serverImages } from "../../infra/lab/stage/in-c
 import {
   createNode,
   createVirtualMachineInstance,
-  isReal,
+  isSimulated,
   isTrue,
   leases,
   migrations,
@@ -75,7 +75,7 @@ const untilReady = () => until("is ready twice", async () => (await replicas()).
 const holder = async () => (await sandbox.client.get(leases, SERVER))?.spec?.holderIdentity;
 
 function simulated(): SimulatedSandbox {
-  if (isReal(sandbox)) throw new Error("a real control plane injects no faults");
+  if (!isSimulated(sandbox)) throw new Error("a real control plane injects no faults");
   return sandbox;
 }
 

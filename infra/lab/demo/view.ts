@@ -1,7 +1,7 @@
 /** Renders two clusters side by side. */
 import { styleText } from "node:util";
 import { guestRuns, isRestarted, mayStop, successorOf } from "../stage/fates.ts";
-import type { World } from "../stage/world.ts";
+import type { VirtualMachine, World } from "../stage/world.ts";
 import type { Pair } from "./clusters.ts";
 import { type Mood, type Place, type Row, runsOnOneOf, vmsOn } from "./rows.ts";
 
@@ -103,10 +103,16 @@ export function outcomeOf(before: World, after: World, nodes: readonly string[])
     const now = after.vmis.get(vmi.uid);
     const isUpAgain = isRestarted(vmi, after) && guestRuns(successorOf(vmi, after), after);
     const end = isUpAgain ? "restarted" : mayStop(vmi, now) ? "shutDown" : "lost";
-    const fate = guestRuns(now, after) ? (now?.nodeName === vmi.nodeName ? "stayed" : "moved") : end;
+    // A VM that has moved twice may be on its first node again.
+    const hasMoved = now?.nodeName !== vmi.nodeName || movesOf(vmi, after) > movesOf(vmi, before);
+    const fate = guestRuns(now, after) ? (hasMoved ? "moved" : "stayed") : end;
     if (runsOnOneOf(nodes, vmi) || fate === "lost") outcome[fate].push(vmi.key);
   }
   return outcome;
+}
+
+function movesOf({ key }: VirtualMachine, { migrations }: World): number {
+  return [...migrations.values()].filter(({ vmi, phase }) => vmi === key && phase === "Succeeded").length;
 }
 
 /** The outcomes in the order of their display. Only outcomes with `named` show the names of their VMs. */

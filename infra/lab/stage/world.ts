@@ -22,7 +22,7 @@ export interface VirtualMachine {
   readonly deleting: boolean;
   /** Whether the VMI's evacuationNodeName is set. */
   readonly marked: boolean;
-  /** The target node of an ended migration. */
+  /** The target node of the migration in progress. */
   readonly targetNode?: string;
 }
 
