@@ -172,7 +172,7 @@ function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string
       return `${left}: ${numberOf("moving")} moving, ${numberOf("waiting")} waiting, ${numberOf("blocked")} blocked.`;
     }
     case "Drained":
-      return `No VM is left on this node${pods.length === 0 ? "" : `, but ${counted(pods.length, "other pod")}`}. The node takes no new pods.`;
+      return `No VM is left on this node.${pods.length === 0 ? "" : ` ${counted(pods.length, "other pod", ["is", "are"])} still on it.`} The node takes no new pods.`;
     case "Cordoned":
       return `The node takes no new pods. Nothing evacuates its ${counted(vms, "VM")} yet.`;
     case "InUse":

@@ -17,7 +17,7 @@ export interface EvacuationWorld extends Deciding {
    * before the VMIs.
    */
   readonly evacuations: readonly EvacuationFacts[];
-  /** True if this process watches migrations. Lifeboat then annotates migrations that have no cause yet. */
+  /** True if this process watches migrations. If true, Lifeboat annotates migrations that have no cause yet. */
   readonly isWatched?: boolean | undefined;
 }
 
@@ -84,7 +84,7 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
 export const LATEST_SECONDS = 30;
 
 /**
- * Returns whether the preemption's deadline has long passed. Lifeboat then checks whether the scheduler is still
+ * Returns whether the preemption's deadline has long passed. If it has, Lifeboat checks whether the scheduler is still
  * deleting the pod.
  */
 export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boolean {
@@ -93,7 +93,10 @@ export function isPreemptionOverdue({ spec }: EvacuationFacts, now: Date): boole
 
 const SLOW_SECONDS = 60;
 
-/** Returns whether the evacuation takes unusually long. Lifeboat then checks whether virt-handler runs on the node. */
+/**
+ * Returns whether the evacuation takes unusually long. If it does, Lifeboat checks whether virt-handler runs on the
+ * node.
+ */
 export function isSlow({ createdAt }: EvacuationFacts, now: Date): boolean {
   return secondsSince(createdAt, now) >= SLOW_SECONDS;
 }
@@ -108,8 +111,8 @@ export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
 }
 
 /**
- * Returns whether an external controller moves the VM. Lifeboat then neither creates nor deletes migrations of the VM,
- * because the controller may try again or shut the VM down.
+ * Returns whether an external controller moves the VM. If it does, Lifeboat neither creates nor deletes migrations of
+ * the VM, because the controller may try again or shut the VM down.
  */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];

@@ -139,7 +139,8 @@ export function terminationOf(
 const NEAR_SECONDS = 15;
 
 /**
- * Returns whether the deadline is too near to start a migration. The guest then uses the remaining time to shut down.
+ * Returns whether the deadline is too near to start a migration. If it is, the guest uses the remaining time to shut
+ * down.
  */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;

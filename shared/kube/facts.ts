@@ -105,8 +105,8 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   /** The backup in progress. KubeVirt starts no migration until the backup has finished. */
   readonly backup?: string;
   /**
-   * Whether the VMI has utility volumes. KubeVirt then starts no migration, and a waiting migration fails after some
-   * minutes.
+   * Whether the VMI has utility volumes. While it has them, KubeVirt starts no migration, and a waiting migration fails
+   * after some minutes.
    */
   readonly hasUtilityVolumes?: boolean;
   /**

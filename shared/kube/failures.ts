@@ -50,7 +50,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Busy";
 }
 
-/** Returns whether an object cannot be parsed. A repeated request then fails until the object changes. */
+/** Returns whether an object cannot be parsed. If it cannot, a repeated request fails until the object changes. */
 export function isOddObject(failure: Failure): boolean {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }

@@ -21,7 +21,7 @@ export interface Holding {
   readonly holder: string;
   readonly seconds: number;
   readonly now: Date;
-  /** Whether to renew the Lease. The time of acquisition then does not change. */
+  /** Whether to renew the Lease. A renewal does not change the time of acquisition. */
   readonly renewal?: boolean;
 }
 

@@ -94,7 +94,8 @@ function newReads(say: (what: string) => void) {
 }
 
 /**
- * Reports that KubeVirt is being updated. KubeVirt then migrates and restarts VMs itself, which may delay the drains.
+ * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which may delay
+ * the drains.
  */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {
   if ((await readKubeVirt(cluster))?.isRollingOut === true) unread.push(PREFLIGHT_MESSAGES.rollout);

@@ -111,7 +111,9 @@ export interface PreflightFacts extends Moment {
    * lists.
    */
   readonly present?: PresentPods;
-  /** True if a pod or a VMI of the node cannot be parsed. A running guest may then be missing in `pods` and `vmis`. */
+  /**
+   * True if a pod or a VMI of the node cannot be parsed. If true, a running guest may be missing in `pods` and `vmis`.
+   */
   readonly isPartlySeen?: boolean;
   /** How kube-scheduler scores nodes. Absent if kube-scheduler uses its default profile. */
   readonly scoring?: "MostAllocated" | undefined;

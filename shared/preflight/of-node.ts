@@ -108,7 +108,8 @@ function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Dec
 }
 
 /**
- * Reports that KubeVirt is being updated. KubeVirt then migrates and restarts VMs itself, which may delay the drain.
+ * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which may delay
+ * the drain.
  */
 function rolloutIn(facts: Facts): readonly string[] {
   const isRollingOut = () => ask.kubeVirt(facts)?.isRollingOut === true;

@@ -117,7 +117,10 @@ function notJudged(
   return [...unchecked, ...notRendered, ...doubts, ...new Set(moving.flatMap((pod) => quotaFinding(pod, f).unknown))];
 }
 
-/** Lists VMs whose next pod may not fit on another node. KubeVirt can render this pod in two ways. */
+/**
+ * Lists VMs whose next pod may not fit on another node. KubeVirt can render this pod in two ways, and only one of them
+ * fits.
+ */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   return pods.flatMap(({ namespace, name, vmi = name, room }) =>
     (room?.unsure ?? []).map((field) => MESSAGES.nextPodUnsure({ namespace, name: vmi }, field)),

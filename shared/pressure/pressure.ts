@@ -186,8 +186,8 @@ function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, no
 }
 
 /**
- * Compares two VMs. The VM with the lower priority comes first, and then the VM whose guest memory exceeds the request
- * of its pod most.
+ * Compares two VMs. The VM with the lower priority comes first. If the priorities are equal, the first VM is the one
+ * that exceeds its pod's memory request by more.
  */
 function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);

@@ -62,7 +62,8 @@ export const VERSIONS = {
     of: "kubevirt",
     since: 8,
     does: "a migration's target selects the CPU vendor of its source",
-    lifeboat: "requires that vendor in forecasts, also for older versions, whose migrations to another vendor fail",
+    lifeboat:
+      "requires that vendor in the forecasts for all versions: in older versions, migrations to another vendor fail",
     usedIn: ["shared/preflight/host-cpu.ts"],
   },
   plugins: {
@@ -76,7 +77,8 @@ export const VERSIONS = {
     of: "kubevirt",
     since: 10,
     does: "KubeVirt may shorten the VM's name in a label of its migrations. In older versions, the API server refuses migrations of a VM whose name has more than 63 characters",
-    lifeboat: "forecasts for older versions that such a VM cannot move. From this version on, the forecast is Unknown",
+    lifeboat:
+      "in older versions, the forecast says that such a VM cannot move. From this version on, the forecast is Unknown",
     usedIn: ["shared/preflight/held.ts"],
   },
 } as const satisfies Readonly<Record<string, VersionRow>>;

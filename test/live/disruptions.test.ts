@@ -1,7 +1,7 @@
 /**
  * Tests `NoExecute` taints, node pressure and the termination of a node, with Lifeboat and its relay. Without Lifeboat,
- * each of these disruptions kills a VM. A minute passes only when a test advances the clock. victims.test.ts tests
- * preemptions.
+ * each of these disruptions kills a VM. The Worker's cron trigger fires only when a test calls `tick`. victims.test.ts
+ * tests preemptions.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -170,7 +170,8 @@ test.each([
   end(pod);
   const fieldSelector = `involvedObject.uid=${pod.metadata.uid},reason=Killing`;
   await expect.poll(async () => (await stage.client.list(events, NAMESPACE, { fieldSelector })).items).not.toEqual([]);
-  // Lifeboat has handled a later Event, so it has also handled this Event.
+  // Records a later Event, about the pod of `next`. When Lifeboat has handled it, Lifeboat has also handled the Event
+  // Killing.
   await beginEviction(next);
   expect(await vm.evacuations()).toEqual([]);
   stage.sandbox.kubelets.start(node);

@@ -29,7 +29,7 @@ await runTool(USAGE, async () => {
   const options = { exit: FLAG, "in-cluster": FLAG, help: HELP };
   const { values, positionals } = readArguments(process.argv.slice(2), options);
   const [name = "maintenance", second] = positionals.map((word) => nameOf(SCENARIOS, word, "unknown scenario"));
-  if (second !== undefined) throw new UsageError(`one scenario at a time: ${name}, then ${second}`);
+  if (second !== undefined) throw new UsageError(`expected one scenario, but got two: ${name} and ${second}`);
   if (values.help) return console.log(USAGE);
   let code = INTERRUPTED;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(code));

@@ -88,8 +88,8 @@ async function deleteObject(
 }
 
 /**
- * Returns the states that webhooks review. If a pod is removed at once, webhooks review the deletionTimestamp first and
- * the removal second.
+ * Returns the states of the object that webhooks review, one for each review. A pod that is removed at once is reviewed
+ * twice: first without a deletionTimestamp, and then with it.
  */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);

@@ -63,7 +63,7 @@ const MORE_THAN_ONE =
   "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
 /**
- * Returns true if the eviction of a pod ignores PodDisruptionBudgets. The pod is then pending, finished or terminating.
+ * Returns true if the eviction of a pod ignores PodDisruptionBudgets. Such a pod is pending, finished or terminating.
  */
 function ignoresBudgets(pod: KubeObject): boolean {
   const phase = stringAt(pod, "status.phase");

@@ -110,7 +110,9 @@ export function changeStored(
   return isDeepStrictEqual(object, parse(stored)) ? stored : collection.replace(stored, object);
 }
 
-/** Returns true if a terminating object can be removed. It then has no finalizers, and its grace period is over. */
+/**
+ * Returns true if a terminating object can be removed. Such an object has no finalizers, and its grace period is over.
+ */
 export function isFinished({ kind, metadata, spec }: KubeObject): boolean {
   if (metadata.deletionTimestamp === undefined || (metadata.finalizers?.length ?? 0) > 0) return false;
   const held = kind === "Namespace" && isRecord(spec) && Array.isArray(spec.finalizers) && spec.finalizers.length > 0;

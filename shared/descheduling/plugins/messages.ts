@@ -29,7 +29,7 @@ export const PLUGIN_MESSAGES = {
   // Reasons to evict a pod
   antiAffinity: (node: string) => `its anti-affinity excludes a pod in the topology domain of node ${node}`,
   overUtilised: (node: string) => `node ${node} is over-utilized`,
-  nodeAffinity: (node: string) => `node ${node} does not meet its required node affinity`,
+  nodeAffinity: (node: string) => `node ${node} does not meet the pod's required node affinity`,
   notTolerated: (taint: string, node: string) => `it does not tolerate taint ${taint} of node ${node}`,
   tooOld: (seconds: number) => `it is older than ${seconds} s`,
   uneven: (key: string, most: Domain, least: Domain) =>

@@ -28,8 +28,8 @@ export interface Rolled {
   readonly failures: number;
   readonly created: readonly string[];
   /**
-   * True if the phase of a RollingMaintenance or of one of its nodes has changed. The taints on the nodes may then have
-   * to change.
+   * True if the phase of a RollingMaintenance or of one of its nodes has changed. If true, the taints on the nodes may
+   * have to change.
    */
   readonly isTurned: boolean;
 }

@@ -15,8 +15,8 @@ export interface Answer {
 export interface Circumstances {
   readonly keys: KeysByCluster;
   /**
-   * True if a read of the platform's registry failed. The answer is then 500, and the API server applies the webhook's
-   * failurePolicy.
+   * True if a read of the platform's registry failed. If true, the answer is 500, and the API server applies the
+   * webhook's failurePolicy.
    */
   readonly registryFailed: boolean;
   readonly asked: readonly Asked[];

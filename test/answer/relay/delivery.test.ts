@@ -51,7 +51,7 @@ async function pass(ms: number): Promise<void> {
   await settle();
 }
 
-/** Lets the wait pass that the relay has logged. Returns its length in milliseconds. */
+/** Advances the clock by the wait that the relay logged last. Returns this wait in milliseconds. */
 async function wait(): Promise<number> {
   const ms = lines.at(-1)?.inMs ?? 0;
   await pass(ms);

@@ -54,7 +54,8 @@ describe("given a cluster without Lifeboat", () => {
       last,
     ]);
     expect((await stat(stage.entryFile)).mode & 0o777).toBe(0o600);
-    // The Worker's full scan has found the webhooks. Therefore it creates no PodDisruptionBudgets.
+    // The Worker's full scan has found the webhooks of KubeVirt and of the guard. These review every eviction, so the
+    // Worker creates no PodDisruptionBudgets. The API server has not called Lifeboat's webhook yet.
     const { status } = Conditions.parse(await client.get(CONFIGURATIONS, { name: "lifeboat" }));
     expect(status.conditions).toContainEqual({ type: "WebhookCalled", reason: "NotObserved" });
     expect((await client.list(podDisruptionBudgets)).items).toEqual([]);

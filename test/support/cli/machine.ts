@@ -10,7 +10,7 @@ export interface Machine {
   readonly columns?: number;
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * True if a wait takes real time, because the cluster has its own clock. The command then polls more often than
+   * True if a wait takes real time, because the cluster has its own clock. If true, the command polls more often than
    * usual.
    */
   readonly isPatient?: boolean;

@@ -35,8 +35,8 @@ const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
 /**
- * The wait after a change of the webhooks, in milliseconds. The API server then uses the change, and Lifeboat has
- * finished its work for earlier requests.
+ * The wait after a change of the webhooks, in milliseconds. After this wait, the API server uses the change, and
+ * Lifeboat has finished its work for earlier requests.
  */
 const SETTLE_MS = 3000;
 /** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */

@@ -27,7 +27,7 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
     await population.createFinishedMigrations(api.client, vms);
     const server = await startImageServer(api);
     try {
-      note("waiting until it has settled and scanned everything, and then a minute");
+      note("waiting until Lifeboat has settled and scanned everything, and then for another minute");
       await delay(SETTLES_MS);
       await server.scan();
       const begins = tickTime("local", "small", new Date(Math.ceil(Date.now() / MINUTE_MS + 0.5) * MINUTE_MS));
@@ -37,12 +37,12 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
       const idle = (await server.cpuMs()) - before;
       return [
         {
-          what: `in the cluster, ${size} VMs: until it answers`,
+          what: `in the cluster, ${size} VMs: from the start until Lifeboat listens`,
           unit: "s",
           samples: [server.startMs / 1000],
           target: 20,
         },
-        { what: "its memory", unit: "MB", samples: [await server.memory()], target: 250 },
+        { what: "memory of Lifeboat", unit: "MB", samples: [await server.memory()], target: 250 },
         { what: "CPU of an idle minute", unit: "s", samples: [idle / 1000], target: 1 },
       ];
     } finally {

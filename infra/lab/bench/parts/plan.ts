@@ -36,13 +36,13 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
       );
       measurements.push(
         {
-          what: `plan of ${size.nodes} nodes, ${size.pods} pods, ${order} order: its reads`,
+          what: `plan of ${size.nodes} nodes, ${size.pods} pods, ${order} order: reading the cluster`,
           unit: "s",
           samples: [readSeconds],
         },
-        { what: "after its reads", unit: "s", samples: [seconds], target: 5 },
-        { what: "CPU time after its reads", unit: "s", samples: [cpuSeconds], target: 5 },
-        { what: "its memory at most", unit: "MB", samples: [memory], target: 300 },
+        { what: "after the reads", unit: "s", samples: [seconds], target: 5 },
+        { what: "CPU time after the reads", unit: "s", samples: [cpuSeconds], target: 5 },
+        { what: "most memory of the command", unit: "MB", samples: [memory], target: 300 },
       );
     }
     return measurements;

@@ -16,7 +16,7 @@ const HASH = /\.[0-9a-f]{16}$/;
 const NAME = /<(?:\w+ \d+|hook|ca)>/g;
 /** Only times in the last 48 hours are replaced. Older times come from the requests. */
 const RECENT_MS = 48 * 3_600_000;
-/** Fields whose values are replaced, with the first word of each name. */
+/** Fields whose values are replaced, with the first word of the new text: a resourceVersion becomes `<version 1>`. */
 const NAMED: Readonly<Record<string, string>> = {
   resourceVersion: "version",
   listVersion: "list",
