@@ -62,8 +62,7 @@ export const VERSIONS = {
     of: "kubevirt",
     since: 8,
     does: "a migration's target selects the CPU vendor of its source",
-    lifeboat:
-      "requires that vendor in the forecasts for all versions: in older versions, migrations to another vendor fail",
+    lifeboat: "requires that vendor in all forecasts: in older versions, migrations to another vendor fail",
     usedIn: ["shared/preflight/host-cpu.ts"],
   },
   plugins: {

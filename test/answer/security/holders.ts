@@ -92,39 +92,6 @@ export const HOLDERS: readonly Holder[] = [
     ],
   },
   {
-    of: "the same, with `restriction.yaml`",
-    user: ACCOUNT,
-    files: [
-      "optional/restriction/restriction.yaml",
-      "optional/descheduler-support/descheduler-support.yaml",
-      "optional/guard/guard.yaml",
-      "optional/maintenance/maintenance.yaml",
-    ],
-    sentences: [
-      [
-        "change only Lifeboat's two labels of a VMI, and remove one annotation",
-        [
-          changesVmi({ metadata: { labels: { "lifeboat.dev/shield": "1" } } }),
-          changesVmi({ metadata: { annotations: { "kubevirt.io/eviction-source": null } } }),
-        ],
-        [
-          changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
-          changesVmi({ metadata: { annotations: { a: "b" } } }),
-        ],
-      ],
-      [
-        "change only the descheduler's two annotations of a pod, and delete only VMs' pods",
-        [deletesPod],
-        [runsImage, deletesOtherPod],
-      ],
-      [
-        "change only a node's cordon, annotation `lifeboat.dev/cordoned-by` and taint `lifeboat.dev/maintenance-pending`",
-        ownNodeChanges,
-        otherNodeChanges,
-      ],
-    ],
-  },
-  {
     of: "+ `descheduler-support.yaml`",
     user: ACCOUNT,
     files: ["optional/descheduler-support/descheduler-support.yaml"],
@@ -174,7 +141,7 @@ export const HOLDERS: readonly Holder[] = [
     ],
   },
   {
-    of: "+ in the cluster, [`rbac.yaml`](infra/server/kubernetes/component/rbac.yaml)",
+    of: "+ [`rbac.yaml`](infra/server/kubernetes/component/rbac.yaml), if Lifeboat runs in the cluster",
     user: ACCOUNT,
     files: ["../server/kubernetes/component/rbac.yaml"],
     sentences: [
@@ -199,6 +166,39 @@ export const HOLDERS: readonly Holder[] = [
           () =>
             merge("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/lifeboat", { webhooks: [] }),
         ],
+      ],
+    ],
+  },
+  {
+    of: "the rows above, with `restriction.yaml`",
+    user: ACCOUNT,
+    files: [
+      "optional/restriction/restriction.yaml",
+      "optional/descheduler-support/descheduler-support.yaml",
+      "optional/guard/guard.yaml",
+      "optional/maintenance/maintenance.yaml",
+    ],
+    sentences: [
+      [
+        "change only Lifeboat's two labels of a VMI, and remove one annotation",
+        [
+          changesVmi({ metadata: { labels: { "lifeboat.dev/shield": "1" } } }),
+          changesVmi({ metadata: { annotations: { "kubevirt.io/eviction-source": null } } }),
+        ],
+        [
+          changesVmi({ metadata: { ownerReferences: [NEVER_WAS] } }),
+          changesVmi({ metadata: { annotations: { a: "b" } } }),
+        ],
+      ],
+      [
+        "change only the descheduler's two annotations of a pod, and delete only VMs' pods",
+        [deletesPod],
+        [runsImage, deletesOtherPod],
+      ],
+      [
+        "change only a node's cordon, annotation `lifeboat.dev/cordoned-by` and taint `lifeboat.dev/maintenance-pending`",
+        ownNodeChanges,
+        otherNodeChanges,
       ],
     ],
   },

@@ -26,7 +26,7 @@ export const RELEASE_WORDS = {
   NotListed: "the VM runs in another pod, and the VMI's `status.activePods` does not list this pod",
   StrategyNone: "the VM's strategy is None",
   NotMigratable: "the VM cannot migrate",
-  UnknownStrategy: "the VM's strategy is not a strategy of KubeVirt",
+  UnknownStrategy: "the VM's strategy is invalid",
   DeadlinePassed: "the VM has not moved before the deadline, or its node is terminated before a migration could end",
   HandlerNeedsRoom: "the scheduler makes room for virt-handler, and without virt-handler no VM can leave that node",
 } as const satisfies Record<DeletionAllowReason, string>;
