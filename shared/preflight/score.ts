@@ -39,8 +39,8 @@ const PLUGINS: readonly Plugin[] = [
 
 /**
  * Returns the best node. If several nodes have the same score, one of them is chosen at random, as in kube-scheduler.
- * Without `lots`, the node with the fewest pods is chosen, and then the first name. In clusters with more than 100
- * nodes, kube-scheduler scores only some nodes. This function scores all nodes.
+ * Without `lots`, the node with the fewest pods is chosen. Among equal nodes, the first by name is chosen. In clusters
+ * with more than 100 nodes, kube-scheduler scores only some nodes. This function scores all nodes.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { pod, nodes, board, lots } = scored;

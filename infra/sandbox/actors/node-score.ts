@@ -24,7 +24,7 @@ interface Scored {
   readonly scoring: Scoring;
   /**
    * Returns a random number between 0 and 1, which chooses among candidates with equal scores. If absent, the candidate
-   * with the fewest pods is chosen, and then the first by name.
+   * with the fewest pods is chosen. Among equal nodes, the first by name is chosen.
    */
   readonly lots?: Lots | undefined;
 }
