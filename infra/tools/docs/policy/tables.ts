@@ -100,7 +100,7 @@ function cellsOf(strategy: EvictionStrategy, mobility: Mobility): readonly strin
   return [
     FIRST_WORDS[FIRST_REQUEST[strategy][mobility]],
     LATER_WORDS[LATER_REQUEST[strategy][mobility]],
-    always ? "yes" : migrating ? "while it migrates" : "none",
+    always ? "yes" : migrating ? "while a migration is unfinished" : "none",
     isToMove(vmi, DEFAULT_SETTINGS) ? "refused" : "allowed",
     shouldEvacuate(vmi, DEFAULT_SETTINGS) ? "moves" : "stays",
   ];
@@ -137,7 +137,7 @@ const UNDECIDED_WORDS = {
   evictionOfOddPod: ["eviction of [an odd pod](#odd-objects)", WHEN_UNDECIDED.evictionOfOddPod],
   evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_UNDECIDED.evictionOfUnknownPod],
   deletion: ["deletion by the scheduler, a manager of device taints or Karpenter", WHEN_UNDECIDED.deletion],
-  delivery: ["a delivery of the relay; the relay sends it again", WHEN_UNDECIDED.delivery],
+  delivery: ["a report of the relay, which sends the report again", WHEN_UNDECIDED.delivery],
 } as const satisfies Record<keyof typeof WHEN_UNDECIDED, readonly [request: string, posture: Posture]>;
 
 export function undecidedTable(): string {
