@@ -25,7 +25,7 @@ export async function permissionsOf(file: string, reads: DoctorReads): Promise<F
 }
 
 export const RELAY_INSTALL =
-  "kubectl apply -k SITE, your kustomization with infra/relay/kubernetes: see infra/relay/README.md";
+  "kubectl apply -k SITE (SITE is your kustomization that includes infra/relay/kubernetes: see infra/relay/README.md)";
 
 const LONGEST = 8;
 

@@ -17,9 +17,9 @@ const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M
   --runs N      how many runs (default: 20)
   --seed S      what the plans are drawn from (default: a new one, which is printed)
   --from K      the first run (default: 1); with --runs 1 this repeats one run's plan
-  --vms M       VMs on the drained node, instead of a number drawn
-  --only FAULT  only this fault, instead of some drawn; may be given several times
-  --form F      ${FORMS.join(" or ")}, instead of the one drawn
+  --vms M       VMs on the drained node (default: a random number)
+  --only FAULT  only this fault (default: random faults); may be given several times
+  --form F      ${FORMS.join(" or ")} (default: random)
   --jobs J      processes at a time, each with a cluster of its own (default: 1)
   --help        show this text
 

@@ -16,7 +16,7 @@ Each scenario happens in two clusters: one goes without Lifeboat, or without wha
                goes without the shield
 
 Options:
-  --in-cluster   Lifeboat is two pods of its cluster, instead of a Worker beside it
+  --in-cluster   Lifeboat runs as two pods in its cluster, not as a Worker outside of it
   --exit         exit at the end of the scenario, instead of leaving the clusters up to play with
   --help         show this text
 

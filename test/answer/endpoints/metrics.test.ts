@@ -67,7 +67,7 @@ describe.each(["nodeevacuations", "rollingmaintenances"])("a list of %s", (resou
     expect([code, samplesIn(text)]).toEqual([200, CONSTANT]);
   });
 
-  test("that Lifeboat may not read omits its gauges instead of zeros", async () => {
+  test("that Lifeboat may not read has no gauges, not even with the value 0", async () => {
     const gauge = resource === "nodeevacuations" ? "lifeboat_node_evacuations" : "lifeboat_rolling_maintenances";
     const { code, text } = await scrapeWith(status(403, "Forbidden"));
     expect([code, text.includes(`\n${gauge}{`)]).toEqual([200, false]);

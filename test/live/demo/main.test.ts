@@ -41,7 +41,9 @@ test(
       expect(lines).toContainEqual(
         expect.stringMatching(new RegExp(`^.{8} without +error: unable to drain node "${node}"`)),
       );
-    expect(lines).toContainEqual(expect.stringMatching(/^node-6 is left out: Unknown, whether VM shop\/legacy moves/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^node-6 is not drained: Unknown, whether VM shop\/legacy moves/),
+    );
     expect(lines).toContainEqual(expect.stringContaining("Completed: nodes evacuated: 5 of 5"));
     expect(lines.at(-2)).toBe("With Lifeboat: VMs moved 5, VMs stayed 1 (shop/legacy), VMs lost 0");
     expect(code).toBe(0);

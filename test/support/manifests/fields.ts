@@ -149,7 +149,7 @@ export function differencesOf(code: Field, defined: Field): readonly string[] {
     ...BOUNDS.flatMap((bound) => {
       return bound in code.bounds ? differing(bound, code.bounds[bound], defined.bounds[bound]) : [];
     }),
-    ...(isNeeded ? ["the code needs it, the definition lets it be left out"] : []),
+    ...(isNeeded ? ["the code needs it, but the definition does not require it"] : []),
   ];
 }
 

@@ -12,7 +12,7 @@ export const nodeEnds: Fault = {
   says: "Karpenter ends another node: it deletes the pods of VMs",
   gate: "NodeTerminationEvictionLiveMigration",
   lasts: true,
-  // The grace period is longer than the node's remaining time. Karpenter therefore deletes the pods at once.
+  // Karpenter deletes a pod once the node's remaining time is shorter than the pod's grace period: here, at once.
   vms: (draw) => movableVms(draw, PLACE, { graceSeconds: 7200 }),
   async inject(run, draw) {
     await waited(run, draw.int(0, 1000));

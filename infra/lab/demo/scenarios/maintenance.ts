@@ -81,7 +81,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // The ReplicaSet is created before the VMs. Its pods therefore spread over all nodes.
+  // Creates the ReplicaSet before the VMs, so that the scheduler spreads its pods over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;

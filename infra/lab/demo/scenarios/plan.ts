@@ -106,7 +106,7 @@ async function promised(cluster: Cluster) {
   const isPromised = ({ verdict }: (typeof found)["nodes"][number]) => verdict.startsWith("WillSucceed");
   const leftOut = found.nodes
     .filter((one) => !isPromised(one))
-    .map(({ node, verdict, unknown }) => `${node} is left out: ${[verdict, ...unknown].join(", ")}`);
+    .map(({ node, verdict, unknown }) => `${node} is not drained: ${[verdict, ...unknown].join(", ")}`);
   const wanted = new Set(found.nodes.filter(isPromised).map(({ node }) => node));
   return { names: NODES.filter((node) => wanted.has(node)), leftOut };
 }
