@@ -184,7 +184,7 @@ export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** The number of clusters of the cookie that are left out. */
+  /** The number of clusters in the cookie that `visits` omits, because they exceed MOST_CLUSTERS. */
   readonly more: number;
 }
 

@@ -1,4 +1,7 @@
-/** Builds new objects, and patches of existing objects. Each patch tests the values on which it depends. */
+/**
+ * Builds new objects, and patches of existing objects. Each patch has a `test` operation for each value on which it
+ * depends.
+ */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -10,7 +13,7 @@ import { wholeSeconds } from "../settings/time.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-/** Annotates a migration. The patch tests only the UID, because KubeVirt changes migrations frequently. */
+/** Annotates a migration. A `test` operation checks only the UID, because KubeVirt changes migrations frequently. */
 export function annotateMigration(action: ActionOf<"SkipBackoff" | "AnnotateMigration">) {
   const { uid } = action.migration;
   const annotations =
@@ -187,7 +190,10 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Makes a patch that tests only the changed annotations. KubeVirt changes other annotations frequently. */
+/**
+ * Makes a patch whose `test` operations check only the changed annotations, because KubeVirt changes other annotations
+ * frequently.
+ */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

@@ -74,7 +74,7 @@ interface LeftOut {
   readonly problems: (root: string) => readonly ConfigProblem[];
 }
 
-/** A plugin, or the reason why it is left out. */
+/** The configuration of a plugin. If Lifeboat ignores the plugin, contains the reasons instead. */
 const PluginOrNot = z.lazy(() =>
   z.transform((input: unknown, { issues }) => {
     const parsed = PluginConfig.safeParse(input);
@@ -199,7 +199,7 @@ const PolicyFile = z.lazy(() =>
 
 export interface ReadPolicy {
   readonly policy: DeschedulerPolicy;
-  /** The problems of the policy. Each problem contains the name of a plugin that was left out. */
+  /** The problems of the policy. Each problem contains the name of a plugin that Lifeboat ignores. */
   readonly problems: readonly ConfigProblem[];
 }
 

@@ -132,7 +132,7 @@ export interface EvacuationStatus {
   readonly completionTime?: string | undefined;
   readonly nextAttemptTime?: string | undefined;
   readonly observedRetryAt?: string | undefined;
-  /** The requesters besides `spec.requestedBy`. Later requesters are left out if the list is full. */
+  /** The requesters besides `spec.requestedBy`. If the list is full, later requesters are not added. */
   readonly requesters?: readonly string[] | undefined;
   readonly conditions: readonly EvacuationCondition[];
 }

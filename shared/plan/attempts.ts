@@ -108,7 +108,7 @@ function named(labels: Labels, prefix: string): string | undefined {
 }
 
 /**
- * Returns the results of finished migrations within the cluster, oldest first. Cancelled migrations are left out.
+ * Returns the results of finished migrations within the cluster, oldest first. Omits cancelled migrations.
  * `launcher` is the launcher image for new pods.
  */
 export function attemptsOf(history: PlanHistory, launcher: string | undefined): readonly Attempt[] {

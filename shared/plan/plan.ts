@@ -74,8 +74,8 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 
 /**
- * Returns the VMs that leave each node. A VM that has already moved runs with the current launcher image, and therefore
- * belongs to another class.
+ * Returns the VMs that leave the node of each step. After a VM has left a node, it runs with the cluster's newest
+ * launcher image, so its class changes for later steps.
  */
 function leavingIn(steps: readonly Step[], doubts: readonly Doubt[], evidence: Evidence): readonly Leaving[] {
   const classes = classesOf(evidence);

@@ -118,8 +118,8 @@ function isOtherModel(key: string, { cpuModel }: GuestAsks): boolean {
 }
 
 /**
- * Returns the requirements of the VMI at the time when KubeVirt created its pod. CPUs and memory that were hotplugged
- * later are left out.
+ * Returns the requirements of the VMI at the time when KubeVirt created its pod. Omits CPUs and memory that were
+ * hotplugged later.
  */
 function hadOf({ asks, currentVcpus, currentMemory }: Source): GuestAsks {
   const { vcpus = currentVcpus, guestMemory = currentMemory, requestedMemory } = asks;

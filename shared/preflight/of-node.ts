@@ -143,7 +143,7 @@ function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[]
 }
 
 /**
- * Returns the VMIs of the node and of the launcher pods on it. A launcher pod is left out if its VMI cannot be parsed.
+ * Returns the VMIs of the node and of the launcher pods on it. Omits a launcher pod if its VMI cannot be parsed.
  */
 function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
   const known = new Set(here.map(keyOf));

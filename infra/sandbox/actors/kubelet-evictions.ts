@@ -30,7 +30,7 @@ export function createKubeletEvictions(): KubeletEvictions {
       const conditions = withCondition<Condition>(ended.conditions, target, now) as NonNullable<
         PodStatus["conditions"]
       >;
-      // If every container exited with 0, the pod has the condition but no reason.
+      // If every container exited with 0, the pod has the condition, but no `status.reason` and no `status.message`.
       return { ...ended, ...(ended.phase === "Failed" && why), conditions };
     },
   };

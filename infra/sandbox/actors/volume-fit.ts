@@ -10,7 +10,7 @@ type Terms = NonNullable<
   NonNullable<NonNullable<NonNullable<PersistentVolume["spec"]>["nodeAffinity"]>["required"]>["nodeSelectorTerms"]
 >;
 
-/** Returns the node selector terms of the pod's volumes. Volumes without a node affinity are left out. */
+/** Returns the node selector terms of the pod's volumes. Omits volumes without a node affinity. */
 export function reachOf({ metadata, spec }: Pod, { claims, volumes }: Storage): readonly Terms[] {
   const names = (spec?.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   return names.flatMap((name) => {

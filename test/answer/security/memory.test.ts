@@ -42,7 +42,7 @@ const pages =
     return new Response(ReadableStream.from(parts()).pipeThrough(new TextEncoderStream()));
   };
 
-/** Sends the object without its last byte, so that all answers are in memory at the same time. */
+/** Sends the last byte of the object one second late, so that all answers are in memory at the same time. */
 function nearlyAll(object: unknown): Behaviour {
   const text = JSON.stringify(object);
   const parts = async function* () {

@@ -19,7 +19,7 @@ import { evacuationOf, PRESSURED, pressureWorld, relieving, vmOnNode } from "../
 
 /**
  * The launcher destroys the guest 315 s after the request to shut down. The shutdown takes 90 s, and a tick may be 75 s
- * late. Therefore the shield can refuse the shutdown for 150 s.
+ * late. The shield can refuse the shutdown for the rest: 315 s - 90 s - 75 s = 150 s.
  */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const HOLD = 150;

@@ -191,9 +191,7 @@ export function nextOf(situation: Situation = {}): NodeNext {
   return next === "Nothing" ? { phase: "Gone", message: "Nothing" } : next;
 }
 
-/**
- * Returns a text with the phase, the verbs of the actions before the status, and the verbs of the independent chains.
- */
+/** Returns the phase, the verbs of the actions before the write of the status (`first`), and the verbs of `chains`. */
 export function inShort({ phase, message, first = [], chains = [] }: NodeNext): string {
   if (message === "Nothing") return "Nothing";
   const verbs = [...first, ...chains.flat()].map(({ verb }) => verb);

@@ -1,4 +1,4 @@
-/** Patches a VMI that virt-handler owns. The patch tests the old values, as in virt-controller. */
+/** Patches a VMI that virt-handler owns. As in virt-controller, a `test` operation checks each old value. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubeClient } from "../../actors/client.ts";
 import { conditionOf } from "../conditions.ts";
@@ -20,7 +20,7 @@ export async function patchVmi(client: KubeClient, before: Vmi, after: Vmi): Pro
   if (body.length > 0) await client.patch(kubevirt.virtualMachineInstances, metadata, { type: "json", body });
 }
 
-/** Returns the conditions with null for missing fields, as virt-controller tests them. */
+/** Returns the conditions with null for missing fields, as in the `test` operation of virt-controller's JSON patch. */
 function asRead({ conditions }: kubevirt.VirtualMachineInstanceStatus) {
   return conditions?.map((condition) => conditionOf(condition));
 }

@@ -103,7 +103,8 @@ function markOf({ metadata }: Vmi, pod: Pod, eviction: Eviction): Patch {
   const escaped = kubevirt.ANNOTATION.evictionSource.replace("/", "~1");
   const value = "descheduler";
   const hasAnnotations = Object.keys(metadata.annotations ?? {}).length > 0;
-  // Upstream bug: the key in `value` is escaped as in a path. The API server therefore refuses the patch.
+  // Upstream bug: the annotation's key in `value` is escaped as in a path. This key is invalid, so the API server
+  // refuses the patch.
   const source = hasAnnotations
     ? { op: "replace", path: `/metadata/annotations/${escaped}`, value }
     : { op: "add", path: "/metadata/annotations", value: { [escaped]: value } };

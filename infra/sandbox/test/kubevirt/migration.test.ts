@@ -75,7 +75,7 @@ describe("a migration that succeeds", () => {
     expect(await listedPods("mover")).toHaveLength(2);
     const target = await targetOf(migration);
     expect(target.spec?.nodeName).not.toBe("node-1");
-    // Go omits false values. virt-controller's patches test the state without these values.
+    // Go omits false values, so the `test` operation of virt-controller's patch has a state without these values.
     expect(JSON.stringify(status?.migrationState)).not.toContain("false");
     expect(target.metadata).toMatchObject({
       labels: { [kubevirt.LABEL.app]: "virt-launcher" },
