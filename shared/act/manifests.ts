@@ -1,7 +1,4 @@
-/**
- * Builds new objects, and patches of existing objects. Each patch has a `test` operation for each value on which it
- * depends.
- */
+/** Builds new objects and JSON patches. Each patch has a `test` operation for each value on which it depends. */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -190,10 +187,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/**
- * Makes a patch whose `test` operations check only the changed annotations, because KubeVirt changes other annotations
- * frequently.
- */
+/** Makes a patch with `test` operations only for its annotations. KubeVirt changes other annotations frequently. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

@@ -100,15 +100,22 @@ export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 export function outcomeOf(before: World, after: World, nodes: readonly string[]): Outcome {
   const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
-    const now = after.vmis.get(vmi.uid);
-    const isUpAgain = isRestarted(vmi, after) && guestRuns(successorOf(vmi, after), after);
-    const end = isUpAgain ? "restarted" : mayStop(vmi, now) ? "shutDown" : "lost";
-    // A VM that has moved twice may be on its first node again.
-    const hasMoved = now?.nodeName !== vmi.nodeName || movesOf(vmi, after) > movesOf(vmi, before);
-    const fate = guestRuns(now, after) ? (hasMoved ? "moved" : "stayed") : end;
+    const fate = fateOf(vmi, before, after);
     if (runsOnOneOf(nodes, vmi) || fate === "lost") outcome[fate].push(vmi.key);
   }
   return outcome;
+}
+
+function fateOf(vmi: VirtualMachine, before: World, after: World): Fate {
+  const now = after.vmis.get(vmi.uid);
+  if (guestRuns(now, after)) return hasMoved(vmi, before, after) ? "moved" : "stayed";
+  if (isRestarted(vmi, after) && guestRuns(successorOf(vmi, after), after)) return "restarted";
+  return mayStop(vmi, now) ? "shutDown" : "lost";
+}
+
+/** A VM that has moved twice may be on its first node again. */
+function hasMoved(vmi: VirtualMachine, before: World, after: World): boolean {
+  return after.vmis.get(vmi.uid)?.nodeName !== vmi.nodeName || movesOf(vmi, after) > movesOf(vmi, before);
 }
 
 function movesOf({ key }: VirtualMachine, { migrations }: World): number {
