@@ -3,7 +3,8 @@ import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
 import type { ScheduledPod, PlacementTerms } from "../kube/scheduled-pod.ts";
-import { type Issues, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
+import { type Issues, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
+import { Time } from "../kube/schemas/times.ts";
 import type { NeighbourPod, PreflightPod } from "./facts.ts";
 import { placementTermsSchema } from "./placement-terms.ts";
 

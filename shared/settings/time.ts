@@ -13,8 +13,12 @@ export interface Deciding extends Moment {
   readonly facts: Facts;
 }
 
+/** The last time that Kubernetes can write. */
+const LAST = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** Returns a time in RFC 3339. A time after the year 9999 becomes the last second of that year. */
 export function secondsAfter(now: Date, seconds: number): string {
-  return new Date(now.getTime() + seconds * 1000).toISOString();
+  return new Date(Math.min(now.getTime() + seconds * 1000, LAST)).toISOString();
 }
 
 /**

@@ -15,6 +15,7 @@ import * as nodes from "../node-evacuation.ts";
 import { LARGE_FACTS } from "./bounds.ts";
 import { Conditions, Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 import { Template } from "./guest.ts";
+import { TimeText } from "./times.ts";
 
 const Anything = z.nullish(z.unknown());
 
@@ -64,10 +65,10 @@ const evacuation = kind(
       cause: Cause,
       requestedBy: Words,
       intent: z._default(z.enum(["Evacuate", "Withdrawn"]), "Evacuate"),
-      retryAt: Text,
-      deadline: Text,
+      retryAt: TimeText,
+      deadline: TimeText,
       pod: z.optional(z.object({ name: Text, uid: z.string() })),
-      inherited: z.optional(z.object({ attempts: Count, notBefore: Text })),
+      inherited: z.optional(z.object({ attempts: Count, notBefore: TimeText })),
       nodeEvacuation: z.optional(NameAndUid),
       by: z.optional(z.enum(WAYS)),
       runStrategy: Text,
@@ -84,10 +85,10 @@ const evacuation = kind(
       migration: z.optional(NameAndUid),
       lastFailedMigration: z.optional(NameAndUid),
       targetNode: Text,
-      startTime: Text,
-      completionTime: Text,
-      nextAttemptTime: Text,
-      observedRetryAt: Text,
+      startTime: TimeText,
+      completionTime: TimeText,
+      nextAttemptTime: TimeText,
+      observedRetryAt: TimeText,
       requesters: Names,
       conditions: listOf(z.object(CONDITION)),
     }),

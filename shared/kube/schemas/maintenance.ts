@@ -6,6 +6,7 @@ import * as rolling from "../rolling-maintenance.ts";
 import { LARGE_FACTS } from "./bounds.ts";
 import { Count, createdAt, kind, listOf, Meta, ObjectName, part, Text } from "./fields.ts";
 import { CONDITION, wordOf, Words } from "./lifeboat.ts";
+import { TimeText } from "./times.ts";
 
 const how = () => ({
   startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
@@ -45,8 +46,8 @@ const nodeSpec = () =>
     progress: wordOf(["Running", "Paused"], "Running"),
     /** Times are RFC 3339. */
     schedule: part({
-      notBefore: Text,
-      notAfter: Text,
+      notBefore: TimeText,
+      notAfter: TimeText,
       /** Lifeboat 0.3 waited for the NodeEvacuation of this name before it started this NodeEvacuation. */
       after: Text,
     }),
@@ -58,10 +59,10 @@ const nodeStatus = () =>
     message: Text,
     verdict: Text,
     /** The time at which the node was cordoned. Absent before the start. */
-    startTime: Text,
-    estimatedCompletionTime: Text,
-    completionTime: Text,
-    lastUpdateTime: Text,
+    startTime: TimeText,
+    estimatedCompletionTime: TimeText,
+    completionTime: TimeText,
+    lastUpdateTime: TimeText,
     virtualMachines: z.optional(Counts),
     blockers: listOf(
       z.object({
@@ -72,7 +73,7 @@ const nodeStatus = () =>
         reason: Words,
         message: Words,
         whoCanFix: Text,
-        since: Text,
+        since: TimeText,
       }),
     ),
     outcomes: listOf(
@@ -85,8 +86,8 @@ const nodeStatus = () =>
         reason: Text,
         targetNode: Text,
         /** The start of the VM's evacuation. */
-        startTime: Text,
-        time: Text,
+        startTime: TimeText,
+        time: TimeText,
       }),
     ),
     conditions: listOf(z.object(CONDITION)),
@@ -140,7 +141,7 @@ const rollingMaintenance = kind(
       }),
       intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
       progress: wordOf(["Running", "Paused"], "Running"),
-      schedule: part({ notBefore: Text, notAfter: Text }),
+      schedule: part({ notBefore: TimeText, notAfter: TimeText }),
       maxUnavailable: z._default(z.number(), 1),
       nextNode: wordOf(["WhenUncordoned", "WhenEvacuated"], "WhenUncordoned"),
       nodeTimeoutSeconds: z._default(z.number(), 3600),
@@ -152,10 +153,10 @@ const rollingMaintenance = kind(
       phase: z.optional(z.enum([...rolling.ROLLING_ACTIVE_PHASES, ...rolling.ROLLING_END_PHASES])),
       message: Text,
       forecast: Text,
-      startTime: Text,
-      estimatedCompletionTime: Text,
-      completionTime: Text,
-      lastUpdateTime: Text,
+      startTime: TimeText,
+      estimatedCompletionTime: TimeText,
+      completionTime: TimeText,
+      lastUpdateTime: TimeText,
       nodeCounts: z.optional(
         z.object({ total: Count, pending: Count, active: Count, evacuated: Count, failed: Count }),
       ),
@@ -165,9 +166,9 @@ const rollingMaintenance = kind(
           nodeEvacuation: Text,
           phase: z.enum(rolling.ROW_PHASES),
           message: Text,
-          startTime: Text,
-          completionTime: Text,
-          returnTime: Text,
+          startTime: TimeText,
+          completionTime: TimeText,
+          returnTime: TimeText,
           virtualMachines: z.optional(Counts),
         }),
       ),
