@@ -9,7 +9,7 @@ import { remedyOf, remedyOfBlocked } from "../eviction/messages.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
-import { secondsSince, secondsUntil } from "../settings/time.ts";
+import { hasCome, secondsSince, secondsUntil } from "../settings/time.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
@@ -98,13 +98,13 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
 }
 
 /**
- * Returns the state `Waits` until the time in the owner's annotation. Returns undefined if the NodeEvacuation ignores
- * owners' choices.
+ * Returns the state `Waits` until the time in the owner's annotation, and without end if the annotation is not a time.
+ * Returns undefined if the NodeEvacuation ignores owners' choices.
  */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersChoices(vmi, w);
-  if (secondsUntil(notBefore, w.now) <= 0) return undefined;
-  const message = MESSAGES.ownerDelays(notBefore ?? "");
+  if (notBefore === undefined || hasCome(notBefore, w.now)) return undefined;
+  const message = MESSAGES.ownerDelays(notBefore);
   return { ...blocked(vmi, "NotBefore", message, MESSAGES.ownerDelaysFix), fate: "Waits" };
 }
 

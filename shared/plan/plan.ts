@@ -3,7 +3,7 @@ import { keyOf } from "../kube/objects.ts";
 import { MAINTENANCE_MESSAGES } from "../maintenance/messages.ts";
 import type { NodeVerdict, PodVerdict, Preflight } from "../preflight/facts.ts";
 import { concluded } from "../preflight/verdict.ts";
-import { secondsUntil } from "../settings/time.ts";
+import { hasCome } from "../settings/time.ts";
 import { classText, type Evidence, evidenceOf, type VmClass } from "./evidence.ts";
 import type { NodePlan, PlanFacts, PlanOptions, Range } from "./facts.ts";
 import { type Given, givenBy, isUnjudged } from "./judge.ts";
@@ -188,7 +188,8 @@ function keptByOwners({ found, judged: { vms } }: Step, { least }: Range, { at, 
   const begins = new Date(at.getTime() + least * 1000);
   return [...vmsOf(found.pods, ({ outcome }) => outcome !== "Blocked")].flatMap((vm) => {
     const { notBefore } = vms.get(vm) ?? {};
-    return secondsUntil(notBefore, begins) > 0 ? [PLAN_MESSAGES.ownerKeeps(vm, notBefore)] : [];
+    const isKept = notBefore !== undefined && !hasCome(notBefore, begins);
+    return isKept ? [PLAN_MESSAGES.ownerKeeps(vm, notBefore)] : [];
   });
 }
 

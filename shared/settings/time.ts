@@ -48,6 +48,11 @@ export function secondsSince(time: string | number | undefined, now: Date): numb
   return (now.getTime() - began) / 1000;
 }
 
+/** Returns whether a time has come. A text that is not a time never comes. */
+export function hasCome(time: string, now: Date): boolean {
+  return secondsSince(time, now) >= 0;
+}
+
 const UNITS = [
   [86_400, "d"],
   [3600, "h"],

@@ -141,9 +141,14 @@ export const VirtualMachine = kind(
     runStrategy: runStrategy ?? (running === true ? "Always" : "Halted"),
     isChanging: status.stateChangeRequests.length > 0,
     notBefore: annotations?.[NOT_BEFORE_ANNOTATION],
-    whenBlocked: nodes.WHEN_BLOCKED.find((one) => one === annotations?.[WHEN_BLOCKED_ANNOTATION]),
+    whenBlocked: wayIn(annotations?.[WHEN_BLOCKED_ANNOTATION]),
   }),
 );
+
+/** An unknown word of the owner keeps the VM, because the owner did not ask for an end of the guest. */
+function wayIn(annotation: string | undefined): nodes.VirtualMachineFacts["whenBlocked"] {
+  return annotation === undefined ? undefined : (nodes.WHEN_BLOCKED.find((one) => one === annotation) ?? "Wait");
+}
 
 export interface ConfigurationFacts extends ConfigurationObserved {
   /** The spec as written. shared/settings parses it and reports mistakes. */

@@ -62,6 +62,7 @@ describe("the next step and the blocker of a VM", () => {
     ["whose attempts fail, to be restarted",          web,     { ...ways({ whenAttemptsFail: "Restart" }), ...vm(), ...mine({ phase: "Abandoned" }) }, "ShutsDown Abandoned"],
     ["pinned, whose owner keeps it for a time",                 pinned,  { ...RESTART, ...vm({ notBefore: time(60) }) },                 "Waits NotBefore"],
     ["with strategy None, whose owner keeps it for a time",             { ...web, evictionStrategy: "None" }, vm({ notBefore: time(60) }),       "Waits NotBefore"],
+    ["with strategy None, whose owner keeps it until a text that is no time",  { ...web, evictionStrategy: "None" }, vm({ notBefore: "tomorrow" }),     "Waits NotBefore"],
     ["with strategy None, whose owner kept it until now",                                 { ...web, evictionStrategy: "None" }, vm({ notBefore: time(0) }),        "Goes"],
     ["with strategy None, whose owner's choice is ignored",                      { ...web, evictionStrategy: "None" }, ways({ ownersChoice: "Ignored" }), "Goes"],
   ])("%s: $3", (_, vmi, world, expected) => {
