@@ -137,7 +137,7 @@ const UNDECIDED_WORDS = {
   evictionOfOddPod: ["eviction of [an odd pod](#odd-objects)", WHEN_UNDECIDED.evictionOfOddPod],
   evictionOfUnknownPod: ["eviction of a pod that could not be read", WHEN_UNDECIDED.evictionOfUnknownPod],
   deletion: ["deletion by the scheduler, a manager of device taints or Karpenter", WHEN_UNDECIDED.deletion],
-  delivery: ["a report of the relay, which sends the report again", WHEN_UNDECIDED.delivery],
+  delivery: ["a report of the relay (the relay sends it again)", WHEN_UNDECIDED.delivery],
 } as const satisfies Record<keyof typeof WHEN_UNDECIDED, readonly [request: string, posture: Posture]>;
 
 export function undecidedTable(): string {
