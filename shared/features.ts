@@ -20,7 +20,7 @@ export const FEATURES = [
   maintenance,
   descheduling,
   manifestsOnly("migration-policy", "makes urgent migrations converge"),
-  manifestsOnly("restriction", "limits what Lifeboat's account may change"),
+  manifestsOnly("restriction", "limits what Lifeboat's account can change"),
 ] as const satisfies readonly Feature[];
 
 function manifestsOnly(name: string, about: string) {
