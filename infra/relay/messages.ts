@@ -28,5 +28,5 @@ export const RELAY_MESSAGES = {
   watchOf: (path: string) => `watch of ${path}`,
   largeEvent: "a watch event of more than 256 KiB",
   noEvent: "a line of the watch is not an event",
-  namelessEvent: "a long line of the watch names no object",
+  namelessEvent: "cannot read a long watch event: found no type, or no name, UID or version of its object",
 } as const;

@@ -17,7 +17,7 @@ export const START_ROWS: readonly StartRow[] = [
     applies: ({ e }) => !isWithdrawn(e), answer: () => [] },
   { asked: "stop, then start", since: "its owner has deleted it or changed its run strategy", so: "Lifeboat does not start it",
     applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, MESSAGES.ownerChanged) },
-  { asked: "stop, then start", since: "the stop is not over", so: "Lifeboat waits: KubeVirt would forget the start",
+  { asked: "stop, then start", since: "the stop is not over", so: "Lifeboat waits, because KubeVirt refuses or drops a start request during a stop",
     applies: (q) => vmOf(q)?.isChanging === true || !isOff(q.f?.vmi), answer: () => [] },
   { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "KubeVirt is asked to start it; after an error, or a refusal, which an Event reports, Lifeboat asks again a minute later",
     applies: () => true, answer: start },

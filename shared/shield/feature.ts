@@ -14,7 +14,11 @@ export const shield = {
   isOn: isShieldWanted,
   manifests: ["shield"],
   permissions: [
-    grant("list", "events", "a VM that the shield covers is deleted although its shutdown was not refused"),
+    grant(
+      "list",
+      "events",
+      "the shield ends for a VM, and an unfinished migration of the VM is deleted, even if the shield refused no shutdown",
+    ),
     grant("get", "plugin.kubevirt.io/plugins", "the shield covers no VM", { name: SHIELD_PLUGIN }),
   ],
   needs,

@@ -51,7 +51,7 @@ const broughtAlong: Rule = ({ ca }, pair) => {
 const unusable: Rule = ({ secret }, pair) => {
   const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
   if (pair !== undefined || found === undefined || isOwn(found)) return undefined;
-  const why = `the certificate in ${WHERE}, which Lifeboat has not made, is not for ${HOST}, or tls.key is not its key`;
+  const why = `the certificate in ${WHERE} is not Lifeboat's own, and is not for ${HOST} or does not match tls.key`;
   return { action: "Refuse", why: `${why}: ${README}` };
 };
 
@@ -75,7 +75,7 @@ const kept: Rule = ({ caBundles, now }, pair) => {
 const someoneElses: Rule = ({ caBundles }, pair) => {
   const found = caBundles.find((one) => trustIn(one, pair?.certPem ?? "").trusted);
   if (found !== undefined) return { action: "Keep", trusted: [pemOf(found), pemOf(found)] };
-  const why = `no webhook's caBundle trusts the certificate in ${WHERE}, which Lifeboat has not made`;
+  const why = `Lifeboat did not make the certificate in ${WHERE}, and no webhook's caBundle trusts it`;
   return { action: "Refuse", why: `${why}: pass --ca-bundle FILE with the certificate's CA` };
 };
 

@@ -2,7 +2,7 @@
 import { atTimes, type Fault, waited } from "../fault.ts";
 
 export const watchesLate: Fault = {
-  says: "what a replica's watches show is old, and then all of it comes at once",
+  says: "a replica's watches deliver nothing for a while, and then everything at once",
   weight: 6,
   form: "InCluster",
   inject: (run, draw) =>
