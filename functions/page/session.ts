@@ -65,7 +65,7 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 }
 
 /**
- * Signs the whole cookie with the registry's key, if a registry exists. Without this signature, strangers could cause
+ * Signs the whole cookie with the registry's key, if a registry exists. Without this signature, anybody could cause
  * reads of KV with invented cluster names.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
@@ -166,10 +166,10 @@ export interface Visit {
 
 /**
  * Checks that the visitor may see the cluster. Throws Unauthorized both for a forbidden and for a missing cluster, so
- * that strangers learn no names.
+ * that visitors without access learn no names.
  */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
-  // Reads an entry only if the cookie names the cluster. Otherwise a stranger could cause reads of the KV store for any
+  // Reads an entry only if the cookie names the cluster. Otherwise anybody could cause reads of the KV store for any
   // name.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)

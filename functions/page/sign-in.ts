@@ -25,7 +25,7 @@ const AUDIENCE = "lifeboat";
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
 /**
- * The maximum number of parallel token reviews for a cluster. Without a limit, strangers could make Lifeboat send any
+ * The maximum number of parallel token reviews for a cluster. Without a limit, anybody could make Lifeboat send any
  * number of reviews to the API server.
  */
 const MOST_REVIEWS = 20;
@@ -131,8 +131,8 @@ async function mayAll(rights: readonly Right[], user: ReviewedUser, cluster: Cli
 }
 
 /**
- * Returns the name of the only cluster. Returns undefined for several clusters, because strangers must not learn their
- * names.
+ * Returns the name of the only cluster. Returns undefined for several clusters, because a visitor who has not signed in
+ * must not learn their names.
  */
 async function onlyCluster(surroundings: Surroundings): Promise<string | undefined> {
   const names = await clusterNames(surroundings);

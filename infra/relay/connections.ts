@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** The maximum number of connections: for reviews, idle connections of API servers, and strangers. */
+/** The maximum number of all connections: of API servers, busy or idle, and of strangers. */
 const MOST_CONNECTIONS = 1024;
 /** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
 const MOST_STRANGERS = 192;

@@ -61,8 +61,8 @@ export interface VirtualMachine {
   readonly cpuModel?: string;
   readonly architecture?: string;
   /**
-   * The image of the VM's disk. If it is set, the kubelet creates so many Events for the VM that later Events are
-   * dropped.
+   * The image of the VM's disk. If it is set, the kubelet records so many Events about the launcher pod that the
+   * client's spam filter drops the following Events.
    */
   readonly image?: string;
 }

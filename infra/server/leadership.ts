@@ -56,7 +56,7 @@ export class Leadership {
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
     // This replica counts from a time before its write. Other replicas count from their next read, which normally
-    // happens later. The Lease then expires for this replica first.
+    // happens after the write. The Lease then expires for this replica first.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

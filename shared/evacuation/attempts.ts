@@ -61,9 +61,9 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 }
 
 /**
- * Returns the failed migrations that are not counted yet, oldest first. Migrations of the same second are returned
- * together, after all of them have ended. Ignores migrations that are being deleted. If the last counted migration no
- * longer exists, returns only the newest failure.
+ * Returns the failed migrations that are not counted yet, oldest first. If several migrations were created in the same
+ * second, returns none of their failures until all of them have ended. Ignores migrations that are being deleted. If
+ * the last counted migration no longer exists, returns only the newest failure.
  */
 export function uncountedFailures(
   e: EvacuationFacts,

@@ -1,4 +1,7 @@
-/** Finds other nodes that are drained earlier. Their VMs use free CPU and memory on other nodes first. */
+/**
+ * Finds nodes whose drains start before this node's drain. The VMs of these nodes take room on the remaining nodes
+ * first.
+ */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import { CREATED_BY_LABEL } from "../kube/names.ts";

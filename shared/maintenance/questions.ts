@@ -109,8 +109,8 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
 const MOST_AHEAD = 5;
 
 /**
- * Returns the facts for the preflight. They assume that VMs of nodes that are drained earlier have already moved.
- * Returns undefined if the node does not exist.
+ * Returns the facts for the preflight. They assume that VMs of nodes whose drains start before this drain have already
+ * moved. Returns undefined if the node does not exist.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

@@ -199,8 +199,8 @@ function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"
 }
 
 /**
- * Adds guests that may be shut down twice: first on an earlier node, and then on this node after they have started
- * again.
+ * Adds guests that can be shut down twice: first on a node that is drained before this node, and then on this node
+ * after they have started again.
  */
 function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
   if (found.verdict !== "WillSucceed" || mayEnd.length === 0) return found;

@@ -18,7 +18,7 @@ export interface Doubt {
   readonly reasons: readonly string[];
   /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
-  /** VMs, as `namespace/name`, whose guests may be shut down again on this node after an earlier node. */
+  /** VMs, as `namespace/name`, whose guests can be shut down on this node again, after the drain of another node. */
   readonly mayEnd: readonly string[];
   /** True if the drain starts in no simulation. */
   readonly isRefused: boolean;

@@ -45,7 +45,7 @@ export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
   // A broken connection is missing here, because the client repeats the read.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // Only the VMI is current. Lifeboat's rules expect a VMI that is newer than the Evacuations.
+  // Only the read of the VMI is current, because Lifeboat relies on a VMI that it reads after the Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));

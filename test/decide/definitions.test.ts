@@ -35,7 +35,7 @@ interface Kind {
   /** The allowed values of fields that the code reads as strings. */
   readonly words: Readonly<Record<string, readonly string[]>>;
   readonly lists: readonly (readonly string[])[];
-  /** The limits that the code respects when it writes these fields. */
+  /** The limits of fields that the code writes: the longest text, the longest list or the highest number. */
   readonly written: Readonly<Record<string, number>>;
   /** The columns of `kubectl get`. `kubectl get -o wide` adds the columns in `wide`. */
   readonly columns: { readonly narrow: string; readonly wide: string };

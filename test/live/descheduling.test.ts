@@ -70,7 +70,7 @@ test("VMs that a cycle requests migrate after it, and the next cycle does not re
     const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom("node01"));
     expect(vmi.status?.phase).toBe("Running");
   }
-  // Migrations of drains have a higher priority.
+  // Migrations of drains have a higher priority than these migrations for the descheduler.
   const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
   expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
   // Completed launcher pods still exist, but the descheduler ignores them.

@@ -30,7 +30,7 @@ function schedulersIn(roles: unknown, bindings: unknown): readonly string[] | un
   return [...new Set(usernames)];
 }
 
-/** Returns whether the rules belong to a scheduler's role. Returns false for an administrator's role with `*`. */
+/** Returns whether the rules belong to a scheduler's role. Returns false if a role has only the resource `*`. */
 function isOfScheduler(rules: readonly z.output<typeof Rule>[]): boolean {
   const may = (verb: string, resource: string) =>
     rules.some(({ verbs, resources }) => resources.includes(resource) && (verbs.includes(verb) || verbs.includes("*")));

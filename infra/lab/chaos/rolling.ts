@@ -71,7 +71,7 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/** The times of the first observation of a NodeEvacuation, of the VMs in its status, and of its end. */
+/** When a NodeEvacuation was first seen, when its status first listed VMs, and when it was first seen ended. */
 export interface Times {
   readonly created: number;
   readonly listed?: number;

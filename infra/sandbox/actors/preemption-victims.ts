@@ -134,7 +134,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** A node is cheaper if its victims of highest priority started later. */
+/** A node is cheaper than another node if its victims of highest priority started later. */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

@@ -16,7 +16,7 @@ export interface EvictionConfiguration {
   readonly evictionMaxPodGracePeriod?: number;
   /** The time until a pressure condition becomes False after the pressure has ended. */
   readonly evictionPressureTransitionPeriod?: string;
-  /** The maximum time until the node reports a pressure condition. The kubelet may evict pods earlier. */
+  /** The maximum time until the node reports a pressure condition. The kubelet can evict pods before that. */
   readonly nodeStatusUpdateFrequency?: string;
 }
 

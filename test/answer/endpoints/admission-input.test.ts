@@ -74,7 +74,7 @@ describe("the body of a review", () => {
     for (const answer of [unannounced, announced]) expect(answer).toMatchObject({ code: 413, body: { error } });
   });
 
-  test("of a stranger is not read", async () => {
+  test("without a valid token is not read", async () => {
     let read = 0;
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(bytes("x".repeat(1000 + read++))) });
     expect(await stream(endless, { authorization: "Bearer wrong" })).toMatchObject({ code: 401 });

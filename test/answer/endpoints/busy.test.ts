@@ -82,7 +82,7 @@ test("a preemption without room for its facts fails, so the policies of the API 
   expect(await preempt(0)).toMatchObject({ code: 503 });
 });
 
-test("a stranger's review takes no room", async () => {
+test("a review without a valid token takes no room", async () => {
   await fill(MOST_REVIEWS - 1);
   const headers = { authorization: "Bearer wrong" };
   const path = "/clusters/prod/admission/evictions";

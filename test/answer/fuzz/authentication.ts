@@ -46,9 +46,9 @@ export function authenticationProblems(
 }
 
 function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThere: boolean): readonly string[] {
-  const read = asked.length > 0 ? [`${endpoint}: something was read for a stranger`] : [];
+  const read = asked.length > 0 ? [`${endpoint}: something was read for a caller without a valid key`] : [];
   const isRight = isThere ? isRefused(CONTRACT[endpoint].key, code) : isUnanswered(endpoint, code);
-  return isRight ? read : [...read, `${endpoint}: a stranger got ${code}`];
+  return isRight ? read : [...read, `${endpoint}: a caller without a valid key got ${code}`];
 }
 
 /** Lifeboat checks the length of a delivery before the signature. */

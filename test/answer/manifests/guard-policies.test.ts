@@ -1,6 +1,6 @@
 /**
- * Tests the shipped policies of the guard: which requests the policies refuse while Lifeboat runs or not, and the
- * limits for tenants.
+ * Tests the shipped policies of the guard: which requests they refuse while Lifeboat runs, which requests they refuse
+ * while Lifeboat does not run, and what tenants may not do.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyManifests, core, type RawRequest, type Sandbox, startSandbox } from "../../../infra/sandbox/index.ts";

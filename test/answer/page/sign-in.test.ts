@@ -1,4 +1,4 @@
-/** Tests the sign-in with a token for the page, the redirect after the sign-in, and the answers to strangers. */
+/** Tests the sign-in with a token for the page, the redirect after the sign-in, and the answers before the sign-in. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { clusterWith } from "../../support/cluster/one-vm.ts";
 import { tokenOf } from "../../support/cluster/tokens.ts";
@@ -88,7 +88,7 @@ test("a cluster that does not answer does not prevent a sign-in to another clust
   expect((await visitor.post("/signin", { cluster: "prod", token: RIGHT })).code).toBe(303);
 });
 
-test("a stranger cannot distinguish a known cluster from an unknown cluster", async () => {
+test("a visitor who has not signed in cannot distinguish a known cluster from an unknown cluster", async () => {
   const strange = async (cluster: string) => {
     const visitor = fleet();
     const page = await visitor.get(`/fleet/${cluster}`);

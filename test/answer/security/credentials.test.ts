@@ -97,8 +97,8 @@ test("a VMI with an owner that does not exist is deleted by garbage collection",
 });
 
 /**
- * Matches credentials that no API server knows: keys to Lifeboat's endpoints, and write access to Lifeboat's objects.
- * Other tests cover these credentials.
+ * Matches the rows of SECURITY.md for keys to Lifeboat's endpoints, and for read or write access to objects. Other
+ * tests cover these rows.
  */
 const ELSEWHERE = /^(`webhookToken`|`operatorToken`|`relaySecret`|write access to|read access to)/;
 

@@ -1,4 +1,4 @@
-/** Tests the answer of each route to a stranger, and the work that an unauthenticated request causes. */
+/** Tests the answer of each route to an unauthenticated caller, and the work that an unauthenticated request causes. */
 import { afterEach, expect, test, vi } from "vitest";
 import { createApp } from "../../../functions/app.ts";
 import { createPages } from "../../../functions/page/routes.ts";
@@ -38,7 +38,7 @@ async function ask(method: string, path: string, cluster: string) {
 }
 
 test.each(ROUTES)(
-  "%s %s refuses a stranger, and does not show whether the cluster's API server is known",
+  "%s %s refuses an unauthenticated request, and does not show whether the cluster's API server is known",
   async (method, path) => {
     for (const cluster of ["prod", "unbound"]) {
       const { code, text } = await ask(method, path, cluster);
@@ -48,7 +48,7 @@ test.each(ROUTES)(
   },
 );
 
-test.each(PAGES)("%s %s shows a stranger only the form to sign in", async (method, path) => {
+test.each(PAGES)("%s %s shows an unauthenticated visitor only the form to sign in", async (method, path) => {
   for (const cluster of ["prod", "unbound", "none"]) {
     const { code, text } = await ask(method, path, cluster);
     const isOpen = path.startsWith("/assets/") || (method === "GET" && path === "/signin");
@@ -58,7 +58,7 @@ test.each(PAGES)("%s %s shows a stranger only the form to sign in", async (metho
   }
 });
 
-test("a stranger's request computes one signature per secret, for any number of claimed signatures", async () => {
+test("an unauthenticated request computes one signature per secret, for any number of claimed signatures", async () => {
   const digest = vi.spyOn(crypto.subtle, "digest");
   const headers = {
     "content-type": "application/cloudevents-batch+json",
@@ -72,7 +72,7 @@ test("a stranger's request computes one signature per secret, for any number of 
   expect(digest.mock.calls.length).toBeLessThanOrEqual(32);
 });
 
-test("a stranger's requests look up each name once in 30 s, and at most a hundred names", async () => {
+test("unauthenticated requests look up each name once in 30 s, and at most a hundred names", async () => {
   const get = vi.fn(async () => null);
   const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
   const there = openApp({ CLUSTER_REGISTRY: { get, list } });
@@ -88,7 +88,7 @@ test("a stranger's requests look up each name once in 30 s, and at most a hundre
   expect([get.mock.calls.length, list.mock.calls.length]).toEqual([102, 1]);
 });
 
-test("a stranger's visits to the form cost the registry one list in 30 s", async () => {
+test("visits to the form before the sign-in cost the registry one list in 30 s", async () => {
   const list = vi.fn(async () => ({ keys: [{ name: "prod" }], list_complete: true }));
   const there = openApp({ CLUSTER_REGISTRY: { get: async () => null, list } });
   for (let i = 0; i < 5; i++) expect(await there.request("/signin")).toMatchObject({ code: 200 });

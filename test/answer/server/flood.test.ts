@@ -1,6 +1,6 @@
 /**
- * Tests a thousand connections of strangers that never finish their requests. The connections need little memory, and
- * Lifeboat still answers reviews.
+ * Tests a thousand connections without a token that never finish their requests. The connections need little memory,
+ * and Lifeboat still answers reviews.
  * @module-tag nightly
  */
 import { once } from "node:events";
@@ -74,7 +74,7 @@ const REVIEW = nearlyAll("/clusters/local/admission/deletions/guessed", "applica
 const FORM = nearlyAll("/signin", "application/x-www-form-urlencoded", 16_000);
 
 /**
- * The maximum memory of a replica in MB. `AT_ONCE` applies if Lifeboat closes the strangers' requests at once.
+ * The maximum memory of a replica in MB. `AT_ONCE` applies if Lifeboat closes these connections at once.
  * `AFTER_A_WHILE` applies if Lifeboat waits for the rest of the requests. The container's limit is 512 MB.
  */
 const [AT_ONCE, AFTER_A_WHILE] = [200, 256];

@@ -105,7 +105,7 @@ describe("a node whose kubelet is silent", () => {
     const isDeleted = async () => (await getPod("stranded"))?.metadata.deletionTimestamp !== undefined;
     const seconds = await secondsUntil(isDeleted);
     expect(seconds).toBeGreaterThanOrEqual(295);
-    // Each poll advances the clock by one second.
+    // The bound is loose: each poll advances the clock by 1 s, even while the controllers have not finished their work.
     expect(seconds).toBeLessThanOrEqual(400);
     world.clock.advance(600_000);
     await run("elsewhere", "alive");

@@ -1,4 +1,4 @@
-/** Draws requests to the page by a visitor who is signed in or not. Other sites send some of these requests. */
+/** Draws requests to the page, with and without a sign-in. Other sites send some of these requests. */
 import * as fc from "fast-check";
 import { COOKIE, signGrant, withGrant } from "../../../../functions/page/session.ts";
 import { tokenOf } from "../../../support/cluster/tokens.ts";
