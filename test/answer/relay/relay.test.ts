@@ -124,7 +124,7 @@ test("when the relay starts, it reports existing disruptions", async () => {
 
 test.each([
   ["is away", false],
-  ["is away, and forgets its history", true],
+  ["is away, and compacts its history", true],
 ])("while the API server %s, the relay misses no change", async (_, forgets) => {
   const [a, b, c] = [await launcher("a"), await launcher("b"), await launcher("c")];
   const vmi = await stage.createVmi("web-1");

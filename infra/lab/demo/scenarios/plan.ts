@@ -99,7 +99,7 @@ async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   return [...given, ...planned, "", ...leftOut];
 }
 
-/** Returns the nodes that `lifeboat plan` expects to drain completely. Also returns why it omits the other nodes. */
+/** Returns the nodes that drain completely, according to `lifeboat plan`. Also returns why it omits the other nodes. */
 async function promised(cluster: Cluster) {
   const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
   const found = FOUND.parse(JSON.parse(outputOf(said)));
