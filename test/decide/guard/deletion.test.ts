@@ -119,6 +119,7 @@ describe("a deletion is allowed for", () => {
   test("a missing VM or node", () => {
     expect(answer(decideDeletion(without(deletion(), "vmi")))).toBe("VmiGone");
     expect(answer(decideDeletion(without(deletion(), "node")))).toBe("NodeNotAlive");
+    expect(answer(decideDeletion(without(deletion(termination(100)), "node")))).toBe("NodeNotAlive");
   });
 
   test("every reason in the table", () => {
@@ -157,8 +158,7 @@ describe("Lifeboat deletes the pod itself, with its UID and the requested grace 
     ["not for another requester",                           { requester: "admin" },                                           false],
   ])("%s", (_, tweak, deleted) => {
     const decision = decideDeletion(deletion({ graceSeconds: 77, ...tweak }));
-    const deletions = decision.actions.filter(({ verb }) => verb === "DeletePod");
-    expect(deletions).toMatchObject(deleted ? [{ graceSeconds: 77 }] : []);
+    expect(decision.actions).toMatchObject(deleted ? [{ verb: "DeletePod", graceSeconds: 77 }] : []);
     expect(decision.verdict === "Allow" && decision.isByLifeboat === true).toBe(deleted);
   });
 });
@@ -240,6 +240,7 @@ describe("at the deadline, before the answer, the shield covers", () => {
     ["no VM with too short a grace period",    { vmi: vmi({ ...moving, graceSeconds: 299 }) },                false],
     ["no VM whose node ends",                  { vmi: vmi(moving), ...termination(0, { node: node({ unschedulable: true }), graceSeconds: 60 }) }, false],
     ["no VM whose hotplug pod is deleted",     { vmi: vmi(moving), pod: volume, launcher: pod() }, false],
+    ["no VM without listed pods whose hotplug pod is deleted", { vmi: vmi({ ...moving, activePods: {} }), pod: volume, launcher: pod() }, false],
     ["no VM whose target pod is deleted",      arrived, false],
   ])("%s", (_, tweak, armed) => {
     const decision = decideDeletion(deletion({ ...given, ...tweak }));

@@ -12,7 +12,7 @@ import {
   plannedDisruptions,
   target,
 } from "../../support/guard/disruptions.ts";
-import { at, marked, node, PINNED, pod, settings, time, verbs, vmi, without } from "../../support/fixtures.ts";
+import { at, marked, node, only, PINNED, pod, settings, time, verbs, vmi, without } from "../../support/fixtures.ts";
 
 const STARTED = ["CreateEvacuation", "CreateBudget", "Label", "Mark", "Event"] as const;
 
@@ -105,6 +105,9 @@ describe("at the deadline of a NoExecute taint, Lifeboat", () => {
     ["that is a Duplicate of an abandoned drain in back-off", [drained({ status: { phase: "Abandoned", nextAttemptTime: time(9) } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["that is a Duplicate of a drain that a person has just cancelled", [drained({ spec: { intent: "Withdrawn" } }), disrupted("NoExecuteTaint", 0, { status: { phase: "Duplicate" } })], false],
     ["that a person has just cancelled", [disrupted("NoExecuteTaint", 0, { spec: { intent: "Withdrawn" } })],         false],
+    ["that a person has just cancelled, beside a drain's", [drained(), disrupted("NoExecuteTaint", 0, { spec: { intent: "Withdrawn" } })], false],
+    ["that is abandoned, beside a drain's", [drained(), disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
+    ["before its deadline, beside a preemption's after its deadline", [disrupted("NoExecuteTaint", 9), disrupted("Preemption", 0)], false],
     ["that is abandoned",             [disrupted("NoExecuteTaint", 0, { status: { phase: "Abandoned", nextAttemptTime: time(9) } })], false],
   ])("deletes the pod or not with an Evacuation %s: $2", (_, evacuations, deleted) => {
     expect(verbs(plannedDisruptions({ ...given, evacuations }))).toEqual(deleted ? DELETED : []);
@@ -165,22 +168,42 @@ describe("a NoExecute taint", () => {
     ["whose toleration has expired starts an evacuation",         { pods: [pod(tolerating(60))] },                           STARTED],
     ["whose toleration has not expired starts none",                         { pods: [pod(tolerating(61))] },                           []],
     ["whose toleration has not expired starts an evacuation if the taint manager acts",             { pods: [target("NoExecuteTaint", 0, tolerating(61))] },   STARTED],
+    ["whose toleration has not expired starts none in a preemption", { pods: [target("Preemption", 0, tolerating(61))] }, []],
+    ["tolerated without a time starts none, though the pod has the taint manager's condition", { pods: [{ ...reported, ...tolerating() }] }, []],
     ["tolerated without a time starts none",                           { pods: [pod(tolerating())] },                             []],
     ["that was removed starts none",                                  { pods: [reported], nodes: [node()] },                         []],
     ["of a missing node starts none",                  { pods: [reported], nodes: [] },                               []],
     ["with an Evacuation before its deadline starts none",                   { pods: [reported], evacuations: [disrupted("NoExecuteTaint", 60)] }, []],
+    ["with a preemption's Evacuation starts one more", { pods: [reported], evacuations: [disrupted("Preemption", 60)] }, STARTED],
     ["whose evacuation a person has cancelled starts none",      { pods: [reported], evacuations: [cancelled] },                []],
     ["deletes the pod of a VM that cannot migrate",                     { pods: [reported], vmis: [vmi(PINNED)] },                     ["DeletePod", "Event"]],
     ["deletes the pod of a VM with strategy None",             { pods: [reported], vmis: [vmi({ evictionStrategy: "None" })] }, ["DeletePod"]],
     ["deletes the pod of a missing VM",                     { pods: [reported], vmis: [] },                                ["DeletePod"]],
+    ["does not delete a preempted pod of a missing VM", { pods: [target("Preemption")], vmis: [] }, []],
+    ["ignores a pod that is no launcher pod", { pods: [{ ...reported, labels: {} }], vmis: [] }, []],
     ["deletes the pod of a recreated VM",                               { pods: [reported], vmis: [vmi({ uid: "anew", activePods: {} })] }, ["DeletePod"]],
     ["ignores the target pod of a migration",                    { pods: [{ ...reported, uid: "other", nodeName: "node02" }] }, []],
     ["of a lost node deletes the pod, so its VM starts elsewhere",      { pods: [reported], nodes: [lost] },                           ["DeletePod"]],
     ["of a lost node deletes the pod if it was found late",                                 { pods: [pod()], nodes: [lost] },                          ["DeletePod"]],
+    ["of a lost node keeps the pod if the taint's effect is NoSchedule", { pods: [pod()], nodes: [{ ...lost, taints: [{ ...LOST, effect: "NoSchedule" }] }] }, []],
     ["of a lost node that may return in time keeps the pod",                    { pods: [pod({ tolerations: [{ operator: "Exists", tolerationSeconds: 302 }] })], nodes: [lost] }, []],
     ["whose feature gate is off does nothing",                              { pods: [reported], settings: off },                           []],
+    ["whose feature gate is off keeps the pod of a missing VM", { pods: [reported], vmis: [], settings: off }, []],
     ["whose feature gate is off deletes the pod if the hold policy is installed",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
   ])("%s", (_, tweak, expected) => expect(verbs(plannedDisruptions({ nodes: [here], ...tweak }))).toEqual(expected));
+
+  test.each([
+    ["a deletion that is refused", vmi(), "DeletionRefused"],
+    ["a deletion that is allowed", vmi(PINNED), "DeletionAllowed"],
+  ])("is reported as %s", (_, subject, reason) => {
+    const actions = plannedDisruptions({ pods: [reported], nodes: [here], vmis: [subject] });
+    expect(only("Event", actions)).toMatchObject([{ reason }]);
+  });
+
+  test("is reconciled again if only one of several pods starts an evacuation", () => {
+    const tolerant = { ...reported, ...tolerating() };
+    expect(disruptionPlan({ pods: [tolerant, reported], nodes: [here] }).again).toBe(true);
+  });
 
   test("has a deadline that counts from the first time that Lifeboat sees the taint", () => {
     const [started] = plannedDisruptions({ pods: [target("NoExecuteTaint", -9999)], nodes: [here] });

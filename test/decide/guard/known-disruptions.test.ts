@@ -48,9 +48,11 @@ test.each<[what: string, recorded: readonly [GuardCause, number, Parameters<type
 // prettier-ignore
 test.each<[what: string, evacuations: readonly EvacuationFacts[]]>([
   ["a drain",                            [drained()]],
+  ["an Evacuation of a person with a deadline", [drained({ spec: { cause: "Operator", deadline: time(60) } })]],
   ["a disruption with no deadline",      [{ ...disrupted("Preemption", 60), spec: { ...drained().spec, cause: "Preemption" } }]],
   ["an ended disruption",                [disrupted("Preemption", 60, { status: { phase: "Moved" } })]],
   ["a back-off that ends now",           [disrupted("Preemption", 60, { status: { phase: "Withdrawn", nextAttemptTime: time(0) } })]],
+  ["a disruption after its back-off, beside a drain", [drained(), disrupted("Preemption", 60, { status: { phase: "Withdrawn", nextAttemptTime: time(0) } })]],
   ["a Duplicate of a later Evacuation",  [drained({ createdAt: at(1).getTime() }), disrupted("Preemption", 60, DUPLICATE)]],
 ])("%s is no disruption in force", (_, evacuations) => {
   expect(knownDisruptions({ pod: pod(), vmi: vmi(), evacuations, podUID: POD_UID }, NOW)).toEqual([]);

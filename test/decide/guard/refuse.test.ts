@@ -53,6 +53,7 @@ describe("the first refusal of a deletion", () => {
     ["of a preemption beside a taint's Evacuation creates one and labels",                [disrupted("NoExecuteTaint", 200)], marked(), "Preemption",  LABELLED],
     ["of a preemption beside a taint's abandoned Evacuation creates none",      [disrupted("NoExecuteTaint", 200, { status: { phase: "Abandoned", nextAttemptTime: time(90) } })], vmi(), "Preemption", []],
     ["beside its own Evacuation after the back-off creates one and marks",            [disrupted("Preemption", 100, { status: { phase: "Abandoned", nextAttemptTime: time(0) } })], vmi(), "Preemption", STARTED],
+    ["of a preemption beside a taint's Duplicate of a drain's Evacuation creates one and labels", [drained(), disrupted("NoExecuteTaint", 200, { status: { phase: "Duplicate" } })], marked(), "Preemption", LABELLED],
     ["beside its own Duplicate of a drain's Evacuation creates none", [drained(), disrupted("Preemption", 100, { status: { phase: "Duplicate" } })], marked(), "Preemption", []],
   ] as const)("%s", (...[, evacuations, subject, cause, expected]) => {
     const requester = REQUESTER[cause];
@@ -68,7 +69,9 @@ describe("the first refusal of a deletion", () => {
     const refusal = refused({ pod: target(cause, -20), requester: requestedBy });
     const about = { vmiName: "web", pod: { name: pod().name, uid: POD_UID } };
     const spec = { ...about, cause, requestedBy, intent: "Evacuate", deadline: time(seconds) };
-    expect(only("CreateEvacuation", refusal.actions)).toMatchObject([{ evacuation: { namespace: "apps", spec } }]);
+    expect(only("CreateEvacuation", refusal.actions)).toMatchObject([
+      { evacuation: { namespace: "apps", spec }, optional: true },
+    ]);
     expect([...only("Label", refusal.actions), ...only("Mark", refusal.actions)]).toEqual([
       { verb: "Label", vmi: vmi(), urgency: "urgent" },
       { verb: "Mark", vmi: vmi(), launcher: pod().name },
