@@ -100,6 +100,7 @@ const released: readonly (readonly [string, Partial<DeletionFacts>, DeletionAllo
   ["a VM that is on no node yet",                     { vmi: without(vmi(EXTERNAL), "nodeName") },                 "NotScheduled",      false],
   ["a node that is not ready",                        { node: node({ ready: false }) },                            "NodeNotAlive",      false],
   ["a pod that only claims to be the VM's",           { pod: target("Preemption", 0, elsewhere), node: node({ name: "node02" }) }, "NotListed", false],
+  ["a pod of another namespace with a listed UID",    { pod: target("Preemption", 0, { namespace: "other", nodeName: "node02" }), node: node({ name: "node02" }) }, "NotListed", false],
   ["a VM with strategy None",                         { vmi: vmi({ evictionStrategy: "None" }) },                  "StrategyNone",      false],
   ["a VM that cannot migrate",                        { vmi: vmi(PINNED) },                                        "NotMigratable",     true],
   ["a VM with an unknown strategy",                   { vmi: vmi({ evictionStrategy: "Odd" }) },                   "UnknownStrategy",   true],

@@ -64,6 +64,7 @@ describe("the shield covers", () => {
     [300,                  600,                    90,            150],
     [900,                  600,                    90,            435],
     [300,                  200,                    90,             35],
+    [300,                  600,                    180,            60],
     [300,                  600,                    10,            230],
   ])("a guest with %i s of grace, the kubelet's %i s and %i s to shut down for %i s", (graceSeconds, max, shutdownSeconds, seconds) => {
     const settings = relieving({ shield: { maxPodGracePeriodSeconds: max, shutdownSeconds } });
@@ -97,6 +98,11 @@ describe("before the guard allows a deletion, the shield covers", () => {
     expect(reported(armFor(own, { settings: on, now: NOW, evacuations }))).toEqual(expected);
     expect(armFor(own, { settings: relieving(), now: NOW, evacuations })).toEqual([]);
   });
+
+  test("a VM with a label that may fail, because the answer has to be given", () => {
+    const own = vmi({ ...LONG, ...moving });
+    expect(armFor(own, { settings: on, now: NOW, evacuations: [] })).toMatchObject([{ optional: true }]);
+  });
 });
 
 describe("while the danger lasts, a shield", () => {
@@ -111,6 +117,8 @@ describe("while the danger lasts, a shield", () => {
     ["that has ended stays so",                                 { of: { shield: OVER } },                              []],
     ["with another party's value is set",                       { of: { shield: "mine" } },                            [`web: ${until(HOLD)}`]],
     ["with another party's time is set",                        { of: { shield: `${until(100)}s` } },                  [`web: ${until(HOLD)}`]],
+    ["with a time after another party's text is set",           { of: { shield: `x${until(100)}` } },                  [`web: ${until(HOLD)}`]],
+    ["that has just started stays so",                          { of: { shield: until(HOLD) } },                       []],
     ["with a time too far away is corrected",                   { of: { shield: until(HOLD + 60) } },                  [`web: ${until(HOLD)}`]],
   ])("%s", (_, tweak, expected) => {
     expect(judged(tweak)).toEqual(expected);
