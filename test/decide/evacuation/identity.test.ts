@@ -123,6 +123,10 @@ describe("a new Evacuation", () => {
     expect(spec.pod).toBeUndefined();
   });
 
+  test("has eight hexadecimal digits in its name, for any UID", () => {
+    for (let i = 0; i < 100; i++) expect(hash8(`uid-${i}`)).toMatch(/^[0-9a-f]{8}$/);
+  });
+
   test("has a name of at most 63 characters that does not end in a dot or dash, and is still numbered", () => {
     const long = vmi({ name: `${"a".repeat(50)}.-${"b".repeat(200)}` });
     const ninth = endedEvacuation("Moved", { name: `${"a".repeat(50)}-${hash}-9`, spec: { vmiName: long.name } });

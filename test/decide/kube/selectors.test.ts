@@ -47,7 +47,10 @@ test.each([
   ["cores",       "Gt",           ["8"],       false],
   ["cores",       "Lt",           ["9"],       true],
   ["cores",       "Lt",           ["8"],       false],
+  ["negative",    "Lt",           ["0"],       true],
   ["zone",        "Gt",           ["0"],       false],
+  ["cores",       "Gt",           ["x7"],      false],
+  ["cores",       "Gt",           ["7x"],      false],
   ["cores",       "Gt",           ["many"],    false],
   ["cores",       "Gt",           ["1", "2"],  false],
 ] as const)("label %s %s %j matches: %s", (key, operator, values, expected) => {
@@ -78,5 +81,6 @@ test.each([
   ["an empty term",                                  { ...ANYWHERE, required: [term()] },                                    false],
   ["a matching nodeSelector and other terms",        { ...ANYWHERE, nodeSelector: inZone("a"), required: [unmet] },          false],
   ["a term that matches in part",                    { ...ANYWHERE, required: [term(...met.matchExpressions, ...unmet.matchExpressions)] }, false],
+  ["matching labels and the matching field",         { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n1")] }] }, true],
   ["matching labels and another field",              { ...ANYWHERE, required: [{ ...met, matchFields: [requirement("metadata.name", "In", "n2")] }] }, false],
 ] as const)("a node is selected by %s: $2", (_, placement, expected) => expect(isWanted(placement, NODE)).toBe(expected));
