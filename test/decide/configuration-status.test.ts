@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import {
   type ConfigurationFindings,
+  guardProblem,
   isUndecided,
   reportConditions,
   reportUndecided,
@@ -45,6 +46,9 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["a call of the webhook",              { called: true },                        "WebhookCalled", "True Called: The API server asks Lifeboat about evictions"],
   ["wrong webhooks",             { called: true, ...WRONG },              "WebhookCalled", "False WebhookMisconfigured: lifeboat: a; lifeboat: b"],
   ["a missing webhook",              { called: true, ...wrong("WebhookMissing", "a") }, "WebhookCalled", "False WebhookMissing: a"],
+  ["policies that hold",           { holds: { reason: "Holds", message: "m" } }, "GuardHolds", "True Holds: m"],
+  ["a missing policy of the guard", { holds: { reason: "PolicyMissing", message: "m", fix: "f" } }, "GuardHolds", "False PolicyMissing: m: f"],
+  ["no policy of the guard",       {},                                      "GuardHolds", "undefined undefined: undefined"],
   ["an accepted token",            {},                                      "CredentialsValid", "True Valid: accepted"],
   ["a Worker, whose certificate is unknown", {},                                  "CertificateValid", "undefined undefined: undefined"],
   ["a valid certificate",         life(at(3650 * DAY)),                    "CertificateValid", "True Valid: The certificate of Lifeboat's webhooks is valid until 2036-02-27T12:00:00Z"],
@@ -61,6 +65,22 @@ test("a condition keeps the time of its last transition", () => {
   const times = later?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)]);
   expect(times).toContainEqual(["Valid", NOW.getTime()]);
   expect(times).toContainEqual(["Permitted", at(60).getTime()]);
+  const last = reported({ lacking }, { ...NEW, generation: 4, conditions: later?.conditions ?? [] }, at(120));
+  expect(last?.conditions.map(({ type, lastTransitionTime }) => [type, Date.parse(lastTransitionTime)])).toEqual(times);
+});
+
+test("a long message is shortened, because the API server refuses a longer message", () => {
+  const valid = reported({ notes: ["x".repeat(99_999)] })?.conditions.find(({ type }) => type === "Valid");
+  expect(valid?.message).toHaveLength(32_768);
+});
+
+test.each([
+  ["a missing policy", { reason: "PolicyMissing", message: "m" }, "PolicyMissing"],
+  ["policies that hold", { reason: "Holds", message: "m" }, undefined],
+  ["no guard", undefined, undefined],
+] as const)("the problem of the guard with %s: $2", (_, holds, problem) => {
+  expect(guardProblem({ conditions: reported({ lacking, holds })?.conditions ?? [] })).toBe(problem);
+  expect(guardProblem(undefined)).toBeUndefined();
 });
 
 test("unchanged conditions are not written again, except for a new generation", () => {
@@ -91,6 +111,7 @@ test("after an eviction was answered without facts, ReviewsDecided is False for 
   const good = { ...NEW, conditions: reported({})?.conditions ?? [] };
   const bad = undecided(good, 0);
   expect([isUndecided(undefined), isUndecided(good), isUndecided(bad)]).toEqual([false, false, true]);
+  expect(isUndecided({ conditions: reported({ lacking })?.conditions ?? [] })).toBe(false);
   expect(bad.conditions).toHaveLength(good.conditions.length);
   expect(bad.conditions.at(-1)?.message).toBe(
     "Lifeboat answered an eviction although it could not read what it needed: 403 Forbidden",
@@ -98,6 +119,7 @@ test("after an eviction was answered without facts, ReviewsDecided is False for 
   // Lifeboat writes this condition at most once a minute. The condition has the time of the last eviction that Lifeboat
   // could not decide.
   expect(undecided(bad, 59)).toBe(bad);
+  expect(undecided(bad, 60)).not.toBe(bad);
   const again = undecided(bad, 300);
   expect(reported({}, bad, at(599))).toBeUndefined();
   expect(reported({}, again, at(600))).toBeUndefined();

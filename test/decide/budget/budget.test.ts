@@ -4,6 +4,7 @@ import type { Action } from "../../../shared/kube/action.ts";
 import {
   budgetName,
   type BudgetWorld,
+  isBudgetDue,
   needsBudget,
   planBudgets,
   areBudgetsWanted,
@@ -15,6 +16,7 @@ import {
   evacuation,
   migration,
   MOBILITY,
+  newborn,
   owner,
   PINNED,
   settings,
@@ -22,6 +24,7 @@ import {
   without,
 } from "../../support/fixtures.ts";
 import { budgetWorld, plannedBudgets } from "../../support/worlds.ts";
+import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/guarded.ts";
 
 // prettier-ignore
@@ -58,6 +61,14 @@ describe("needs a budget at rest, and during a migration:", () => {
     expect(budgetName(vmi({ uid: "made-anew" }))).not.toBe(budgetName(vmi()));
   });
 });
+
+// prettier-ignore
+test.each<[string, readonly EvacuationFacts[], boolean]>([
+  ["a VM without an Evacuation",          [],                                       true],
+  ["a new Evacuation",                    [newborn()],                              true],
+  ["an ended Evacuation",                 [endedEvacuation("Withdrawn")],           true],
+  ["a reconciled Evacuation",             [newborn(), evacuation()],                false],
+])("a review may create a budget for %s: $2", (_, evacuations, due) => expect(isBudgetDue(evacuations)).toBe(due));
 
 function inShort(action: Action): string {
   const verb = action.verb.replace("Budget", "").toLowerCase();
@@ -99,6 +110,7 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a VM with another owner's budget gets one",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
   ["other owners' budgets stay if budgets are switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
   ["the budget of Lifeboat's own Deployment stays",        { ...own, budgets: [budget(), deployment] },                         []],
+  ["a budget without an owner and a selector stays", { budgets: [without(budget({ owners: [] }), "selector")], settings: off }, []],
   ["a budget that belongs to an object of another kind stays", { budgets: [budget({ ...deployment, owners: [owner({ kind: "Deployment" })] })], settings: off }, []],
 ];
 
