@@ -98,6 +98,12 @@ describe("annotations of pods", () => {
     expect(actions).toHaveLength(MOST_PATCHES);
     expect(actions[0]?.pod).toBe(source);
   });
+
+  test("a plan removes annotations of ended evacuations before it adds others", () => {
+    const ended = launcher({ uid: "ended", annotations: { ...ASKED, [IN_PROGRESS]: "true" } });
+    const actions = annotations({ launchers: [launcher(), ended] });
+    expect(actions.map(({ pod }) => pod.uid)).toEqual(["ended", launcher().uid]);
+  });
 });
 
 function young(seconds: number, tweak: Partial<LauncherFacts> = {}): LauncherFacts {

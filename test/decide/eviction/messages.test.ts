@@ -159,6 +159,10 @@ describe("a warning", () => {
     expect(saying("x".repeat(256 - (prefix?.length ?? 0)))).toBe(text);
   });
 
+  test.each(["two\nlines", "two\tlines"])("keeps words apart, though the message is %j", (message) => {
+    expect(saying(message)).toMatch(/two lines$/);
+  });
+
   test.each(["two\nlines", "a\ttab", "\u001b[31mred", "a\u202Ebidi", "a\u2028separator", "half\uD83D"])(
     "has no control characters, though the message is %j",
     (message) => {

@@ -10,6 +10,7 @@ import { hotplug, marked, owner, PINNED, pod, vmi, without } from "../../support
 const TRIGGERED = "Deny EvacuationTriggered: CreateEvacuation, CreateBudget, Event";
 const TARGET = "Deny MigrationTarget: CreateBudget";
 const VOLUME = "Deny HotplugOfLiveVmi: CreateBudget";
+const UNLABELLED = { "kubevirt.io": "virt-launcher" };
 const none = { evictionStrategy: "None" };
 
 type Row = readonly [what: string, tweak: Partial<EvictionFacts>, expected: string];
@@ -20,11 +21,12 @@ const launchers: readonly Row[] = [
   ["of another VMI",                                               { vmi: vmi({ name: "other" }) },                            "Allow VmiGone"],
   ["of a recreated VMI of the same name",                          { vmi: vmi({ uid: "made-anew" }) },                         "Allow VmiGone"],
   ["of a recreated VMI, known by its label only",                  { pod: pod({ owners: [] }), vmi: vmi({ uid: "made-anew" }) }, "Allow VmiGone"],
+  ["of a recreated VMI, known by its owner only",                  { pod: pod({ labels: UNLABELLED }), vmi: vmi({ uid: "made-anew" }) }, "Allow VmiGone"],
   ["of a VMI that is being deleted",                               { vmi: vmi({ deleting: true }) },                           "Allow VmiDeleting"],
   ["of a VMI that has succeeded",                                  { vmi: vmi({ phase: "Succeeded" }) },                       "Allow VmiFinal"],
   ["without an owner reference",                                   { pod: pod({ owners: [] }) },                               TRIGGERED],
   ["with an owner reference of another kind, too",                 { pod: pod({ owners: [owner({ kind: "Job", uid: "job" }), owner()] }) }, TRIGGERED],
-  ["without an owner reference and without the label of its VMI",  { pod: pod({ owners: [], labels: { "kubevirt.io": "virt-launcher" } }) }, TRIGGERED],
+  ["without an owner reference and without the label of its VMI",  { pod: pod({ owners: [], labels: UNLABELLED }) }, TRIGGERED],
   ["that terminates",                                              { pod: pod({ deleting: true }) },                           TRIGGERED],
 ];
 
@@ -73,6 +75,7 @@ describe.each([
 test.each([
   ["a missing pod", "PodGone", without(eviction(), "pod")],
   ["a missing VMI", "VmiGone", without(eviction(), "vmi")],
+  ["a missing and unknown VMI", "VmiGone", without(eviction({ pod: pod({ owners: [], labels: UNLABELLED }) }), "vmi")],
 ])("an eviction of %s is allowed with the reason %s", (_, reason, facts) =>
   expect(inShort(facts)).toBe(`Allow ${reason}`),
 );
