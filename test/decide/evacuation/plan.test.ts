@@ -3,6 +3,7 @@
  * history of Evacuations.
  */
 import { describe, expect, test } from "vitest";
+import { EVACUATION_MESSAGES as MESSAGES } from "../../../shared/evacuation/messages.ts";
 import { planNewEvacuations, planHistory, planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import {
@@ -98,6 +99,27 @@ describe("after historySeconds", () => {
     const removed = only("DeleteEvacuation", planHistory(world({ vmis: [vmi()], evacuations })).chains.flat());
     expect(removed.map((action) => action.evacuation.name)).toEqual(expected);
   });
+
+  // prettier-ignore
+  test.each<[string, of: string | undefined, open: readonly string[] | undefined, deleted: boolean]>([
+    ["of no NodeEvacuation is deleted",                                 undefined, ["open"],  true],
+    ["of an ended NodeEvacuation is deleted",                           "ended",   ["open"],  true],
+    ["of an open NodeEvacuation is kept",                               "open",    ["open"],  false],
+    ["of a NodeEvacuation is kept if NodeEvacuations cannot be read",   "open",    undefined, false],
+  ])("an Evacuation %s", (_, of, open, deleted) => {
+    const spec = { ...own.spec, ...(of && { nodeEvacuation: { name: of, uid: of } }) };
+    const given = { evacuations: [old("a", { spec })], openNodeEvacuations: open && new Set(open) };
+    expect(planHistory(world(given)).chains).toHaveLength(deleted ? 1 : 0);
+  });
+
+  test.each([
+    ["Evacuate", 1],
+    ["Withdrawn", 0],
+  ] as const)("the Evacuation of a stopped VM is deleted unless the VM has to start: %s", (intent, deleted) => {
+    const stopped = { ...old("a").status, phase: "Stopped", conditions: [] } as const;
+    const evacuations = [old("a", { spec: { ...own.spec, intent }, status: stopped })];
+    expect(planHistory(world({ evacuations })).chains).toHaveLength(deleted);
+  });
 });
 
 const left = {
@@ -168,6 +190,12 @@ describe("the condition Released", () => {
     expect(released(withdrawn)).toMatchObject({ status: "False", reason: "ToBeReleased" });
     expect(released(withdrawn, { vmis: [vmi()] })).toMatchObject({ status: "True", reason: "Released" });
   });
+
+  test.each([
+    ["nothing about a mark that is removed", [node()], ""],
+    ["that nobody removes the mark of a node that is gone", [], MESSAGES.markStaysNodeGone(NODE)],
+    ["that the drain taint keeps the mark", drained.nodes, MESSAGES.markStaysDrainTaint(NODE, "kubevirt.io/drain")],
+  ])("says %s", (_, nodes, message) => expect(released(cancelled, { nodes })).toMatchObject({ message }));
 
   test("names the Evacuation that keeps the mark, and the rest of the status is unchanged", () => {
     const status = statusAfter(cancelled, { evacuations: [cancelled, ofTarget], vmis: [moved] });
