@@ -7,12 +7,15 @@ import {
   evacuation,
   migration,
   NODE,
+  node,
   NOW,
+  pod,
   time,
   without,
   endedEvacuation,
   marked,
 } from "../../support/fixtures.ts";
+import { disrupted } from "../../support/guard/disruptions.ts";
 import { inShort, planned, statusAfter } from "../../support/worlds.ts";
 import { retryOf } from "../../../shared/evacuation/identity.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
@@ -40,6 +43,8 @@ describe("KubeVirt's own back-off", () => {
     ["lasts 40 s after the second failure",                          next, [failed(-10), failed(-60)],                                 30],
     ["lasts 160 s after the fourth failure",                         next, [failed(-10), failed(-60), failed(-120), failed(-240)],     150],
     ["does not depend on the order of the list",                     next, [failed(-60), failed(-10)],                                 30],
+    ["counts from the last failure of two in the same second",       next, [failed(-60, { createdAt: at(-70).getTime() }), failed(-10, { createdAt: at(-70).getTime() })], 30],
+    ["counts from the last failure of two in the same second, in any order", next, [failed(-10, { createdAt: at(-70).getTime() }), failed(-60, { createdAt: at(-70).getTime() })], 30],
     ["has ended",                                                    next, [failed(-20)],                                              undefined],
     ["counts failures since the last success",                       next, [failed(-10), ended("Succeeded", -60), failed(-120)],       10],
     ["does not follow a success",                                    next, [ended("Succeeded", -5), failed(-10)],                      undefined],
@@ -98,6 +103,15 @@ describe("an evacuation whose next migration KubeVirt delays", () => {
 /** Two attempts have failed, the second one 10 s ago. The back-off of 40 s ends in 30 s. */
 const resting = { attempts: 2, phase: "BackingOff", reason: "MigrationFailed", message: "no room" } as const;
 const waiting = evacuation({ status: { ...resting, nextAttemptTime: time(30) } });
+// prettier-ignore
+test.each<[string, EvacuationFacts, seconds: number]>([
+  ["cancelled by a person is not followed by another evacuation",   evacuation({ spec: { intent: "Withdrawn" } }), 20],
+  ["without its taint can be followed by another evacuation",       disrupted("NoExecuteTaint", 60),               0],
+  ["without its preemption can be followed by another evacuation",  disrupted("Preemption", -30),                  0],
+])("an evacuation that ends %s: for %d s", (_, e, seconds) => {
+  expect(statusAfter(e, { nodes: [node()], pods: [pod()] }).nextAttemptTime).toBe(time(seconds));
+});
+
 const another = { uid: "asked", name: "asked" };
 
 describe("a retry is possible or not for", () => {

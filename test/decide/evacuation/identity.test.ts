@@ -9,6 +9,8 @@ import {
   guestPodUID,
   isAbout,
   newEvacuation,
+  ofVmi,
+  sourceNodeOf,
 } from "../../../shared/evacuation/identity.ts";
 import { secondsUntil } from "../../../shared/settings/time.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
@@ -48,8 +50,24 @@ describe("an Evacuation and a VMI belong together", () => {
     ["by their node if KubeVirt lists no pods",                                     evacuation(), vmi({ activePods: {} }),                true],
     ["if the Evacuation names no pod and has no status yet",                        byHand,       elsewhere,                              true],
     ["unless the Evacuation names no pod and the VM is on another node",            noPod,        elsewhere,                              false],
+    ["unless the Evacuation names another VMI",                                     evacuation({ spec: { vmiName: "db" } }), vmi(),       false],
   ])("%s", (_, subject, of, expected) => expect(isAbout(subject, of)).toBe(expected));
 });
+
+// prettier-ignore
+test.each<[string, EvacuationFacts, boolean]>([
+  ["that names it",                           evacuation(),                              true],
+  ["of the same VMI name in another namespace", evacuation({ namespace: "other" }),      false],
+  ["of another VMI name in its namespace",    evacuation({ spec: { vmiName: "db" } }),   false],
+])("a VMI has an Evacuation %s: $2", (_, e, expected) => expect(ofVmi([e], vmi())).toEqual(expected ? [e] : []));
+
+// prettier-ignore
+test.each<[string, EvacuationFacts, VmiFacts, node: string | undefined]>([
+  ["is the pod's",                                 newborn(),  elsewhere,                               "node01"],
+  ["is the VMI's if KubeVirt lists no pods",       newborn(),  vmi({ activePods: {} }),                 "node01"],
+  ["is the VMI's if the Evacuation names no pod",  byHand,     elsewhere,                               "node02"],
+  ["is unknown if KubeVirt lists other pods only", newborn(),  vmi({ activePods: { other: "node01" } }), undefined],
+])("the node of an Evacuation %s", (_, e, of, expected) => expect(sourceNodeOf(e, of)).toBe(expected));
 
 describe("among several Evacuations of one pod", () => {
   const first = newborn({ name: "b", uid: "1", createdAt: 1 });
@@ -57,6 +75,7 @@ describe("among several Evacuations of one pod", () => {
   // prettier-ignore
   test.each([
     ["created in the same second, the first by name is active",           [{ ...first, createdAt: 2 }, second],                                "a"],
+    ["created in the same second, the order of the list does not matter", [second, { ...first, createdAt: 2 }],                                "a"],
   ])("%s", (_, evacuations, expected) => expect(activeEvacuation(vmi(), evacuations)?.name).toBe(expected));
 });
 
@@ -114,8 +133,14 @@ describe("a new Evacuation", () => {
   // prettier-ignore
   test.each([
     ["by the highest number, even if others were deleted",     [called(`web-${hash}-9`)],                           `web-${hash}-10`],
+    ["by a number of several digits",                          [called(`web-${hash}-10`)],                          `web-${hash}-11`],
     ["ignoring names that a person chose",                     [called("web-7"), called(`x-web-${hash}-7`), called(`web-${hash}-x`), called(`web-${hash}-07`)], `web-${hash}-1`],
   ])("is numbered: %s", (_, before, expected) => expect(started(vmi(), before).name).toBe(expected));
+
+  test("is numbered after an earlier one if the VM's name looks like a number, too", () => {
+    const before = endedEvacuation("Moved", { name: `web-7-${hash}-2`, spec: { vmiName: "web-7" } });
+    expect(started(vmi({ name: "web-7" }), [before]).name).toBe(`web-7-${hash}-3`);
+  });
 
   test("is named by VMI and node if KubeVirt lists no pods", () => {
     const { name, spec } = started(vmi({ activePods: {} }));

@@ -3,9 +3,23 @@
  * KubeVirt ignores.
  */
 import { describe, expect, test } from "vitest";
+import { pinnedBy } from "../../../shared/evacuation/ends.ts";
 import type { MigrationFacts } from "../../../shared/kube/facts.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
-import { at, evacuation, marked, migration, NODE, node, only, pod, POD_UID, time } from "../../support/fixtures.ts";
+import {
+  at,
+  evacuation,
+  marked,
+  migration,
+  NODE,
+  node,
+  only,
+  pod,
+  PINNED,
+  POD_UID,
+  time,
+  vmi,
+} from "../../support/fixtures.ts";
 import { type Around, planned, statusAfter } from "../../support/worlds.ts";
 
 const running = migration({ name: "kubevirts", evacuates: NODE, targetNode: "node02" });
@@ -36,6 +50,31 @@ describe("the message of an Evacuation that ends", () => {
     const [reported] = only("Event", planned(subject, tweak));
     expect(reported?.message).toContain(message);
   });
+});
+
+const stuck = { ...pending, createdAt: at(-200).getTime(), blockedBy: { type: "migrationRejectedByResourceQuota" } };
+
+// prettier-ignore
+test.each<[string, EvacuationFacts, Partial<Around>, reason: string]>([
+  ["a VM that has moved",             evacuation(), { vmis: [vmi({ nodeName: "node02", activePods: { other: "node02" } })] }, "Evacuated"],
+  ["a cancelled evacuation",          withdrawn,    {},                                                    "EvacuationCancelled"],
+  ["an abandoned evacuation",         exhausted,    {},                                                    "EvacuationAbandoned"],
+  ["a migration that Lifeboat creates", evacuation(), {},                                                  "MigrationCreated"],
+  ["a migration that has failed",     evacuation(), { migrations: [migration({ phase: "Failed" })] },      "MigrationFailed"],
+  ["a migration that does not start", evacuation(), { migrations: [stuck] },                               "MigrationFailed"],
+  ["a VM that cannot migrate",        evacuation(), { vmis: [marked(PINNED)] },                            "NotMigratable"],
+])("the Event about %s has the reason $3", (_, subject, tweak, reason) => {
+  expect(only("Event", planned(subject, tweak))).toMatchObject([{ reason }]);
+});
+
+// prettier-ignore
+test.each([
+  ["DisksNotLiveMigratable",  "DisksNotLiveMigratable"],
+  ["two words",               "NotLiveMigratable"],
+  ["1st",                     "NotLiveMigratable"],
+  ["x".repeat(257),           "NotLiveMigratable"],
+])("the reason %s of KubeVirt is the reason %s, because the API server accepts only one word", (reason, expected) => {
+  expect(pinnedBy(vmi({ liveMigratable: { migratable: false, reason } }))?.reason).toBe(expected);
 });
 
 test.each([
