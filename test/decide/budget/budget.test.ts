@@ -124,10 +124,11 @@ describe("a plan for disruption budgets", () => {
   });
 });
 
+const LAUNCHERS = 'object.metadata.name.startsWith("virt-launcher")';
 const UPSTREAM = {
   failurePolicy: "Fail",
   rules: [{ operations: ["CREATE"], resources: ["pods/eviction"] }],
-  matchConditions: [{ name: "launchers", expression: 'object.metadata.name.startsWith("virt-launcher")' }],
+  matchConditions: [{ name: "launchers", expression: LAUNCHERS }],
   selectors: [],
 };
 const OTHER = { ...UPSTREAM, rules: [{ operations: ["CREATE"], resources: ["virtualmachines"] }] };
@@ -148,6 +149,8 @@ describe("evictions are covered by webhooks", () => {
     ["unless KubeVirt's webhook omits evictions",                    { kubevirt: [OTHER] },                                                        false],
     ["unless KubeVirt's webhook omits the creation of evictions",    kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
     ["unless a condition excludes some evictions",                   kubevirt({ matchConditions: [{ name: "x", expression: 'request.userInfo.username != "admin"' }] }), false],
+    ["unless a condition has a further part",                        kubevirt({ matchConditions: [{ name: "x", expression: `${LAUNCHERS} && false` }] }), false],
+    ["unless a condition negates the usual one",                     kubevirt({ matchConditions: [{ name: "x", expression: `!${LAUNCHERS}` }] }), false],
     ["unless a selector excludes some evictions",                    kubevirt({ selectors: ["objectSelector"] }),                                         false],
     ["unless KubeVirt's webhook is missing or cannot be read",       { kubevirt: undefined },                                                      false],
     ["unless the guard is missing",                                  { guard: undefined },                                                         false],
