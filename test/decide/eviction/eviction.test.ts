@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";
+import { isHeldFast } from "../../../shared/eviction/table.ts";
 import { answerTo, decided, NAMED } from "./evictions.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { type Cells, cellsOf } from "../cells.ts";
@@ -67,6 +68,22 @@ describe.each(cellsOf(CELLS))("a VM with strategy %s, %s", (evictionStrategy, mo
     const given = { vmi: marked(own), evacuations: [evacuation()], migrations: [migration({ phase })] };
     expect(answerTo(given)).toBe(expected);
   });
+});
+
+// prettier-ignore
+const HELD_FAST: Cells<boolean> = {
+  None:                  { migratable: false, pinned: false },
+  LiveMigrate:           { migratable: false, pinned: true  },
+  LiveMigrateIfPossible: { migratable: false, pinned: false },
+  External:              { migratable: false, pinned: false },
+};
+
+describe("every eviction is refused until the owner changes the VM", () => {
+  test.each(cellsOf(HELD_FAST))("with strategy %s, %s: %s", (evictionStrategy, mobility, expected) => {
+    expect(isHeldFast(vmi({ evictionStrategy, liveMigratable: MOBILITY[mobility] }), settings())).toBe(expected);
+  });
+
+  test("with an unknown strategy", () => expect(isHeldFast(vmi({ evictionStrategy: "Odd" }), settings())).toBe(true));
 });
 
 const ifPossible = { evictionStrategy: "LiveMigrateIfPossible", ...PINNED };

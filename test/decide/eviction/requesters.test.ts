@@ -1,6 +1,6 @@
 /** Tests the list of an evacuation's requesters. The list contains each name once, and a limited number of names. */
 import { describe, expect, test } from "vitest";
-import { addRequester, requestersOf } from "../../../shared/evacuation/requesters.ts";
+import { addRequester, requesterPatch, requestersOf } from "../../../shared/evacuation/requesters.ts";
 import { EVACUATION_BOUNDS } from "../../../shared/kube/evacuation.ts";
 import { evacuation, newborn, vmi } from "../../support/fixtures.ts";
 import { decided } from "./evictions.ts";
@@ -31,6 +31,15 @@ test("the requesters are listed with the first one first", () => {
     "joe",
   ]);
   expect(requestersOf(newborn({ spec: { requestedBy: "" } }))).toEqual([]);
+});
+
+test.each([
+  [undefined, ["joe"]],
+  [["jane"], ["jane", "joe"]],
+])("a requester is added after %j, unless the Evacuation has changed since", (before, requesters) => {
+  const joined = newborn({ resourceVersion: "7", status: { requesters: before } });
+  const patch = requesterPatch({ verb: "AddRequester", evacuation: joined, requester: "joe" });
+  expect(patch).toEqual({ metadata: { resourceVersion: "7" }, status: { requesters } });
 });
 
 describe("an eviction by another user", () => {

@@ -42,6 +42,8 @@ const targets: readonly Row[] = [
   ["forged: on the VM's node, not among its pods", { pod: unlisted },                                      TARGET],
   ["of a VM received from another cluster, on no node yet", { vmi: without(vmi({ phase: "WaitingForSync" }), "nodeName") }, TARGET],
   ["of a received VM, with a scheduled pod",                    { vmi: vmi({ phase: "Scheduling", decentralized: "Receives" }) },   TARGET],
+  ["of a received VM whose pod is pending",                  { vmi: vmi({ phase: "Pending", decentralized: "Receives" }) },      TARGET],
+  ["of a received VM without a phase yet",                   { vmi: vmi({ phase: "", decentralized: "Receives" }) },             TARGET],
   ["of a received VM that KubeVirt has marked",              { vmi: marked({ phase: "Scheduled", decentralized: "Receives" }) }, TARGET],
   ["of a received VM with LiveMigrateIfPossible, pinned until the guest arrives", { vmi: vmi({ phase: "Scheduled", decentralized: "Receives", evictionStrategy: "LiveMigrateIfPossible", ...PINNED }) }, TARGET],
   ["of a received VM whose guest has arrived",                            { vmi: vmi({ decentralized: "Receives" }) },                        TRIGGERED],

@@ -187,6 +187,7 @@ describe("a NoExecute taint", () => {
     ["of a lost node deletes the pod if it was found late",                                 { pods: [pod()], nodes: [lost] },                          ["DeletePod"]],
     ["of a lost node keeps the pod if the taint's effect is NoSchedule", { pods: [pod()], nodes: [{ ...lost, taints: [{ ...LOST, effect: "NoSchedule" }] }] }, []],
     ["of a lost node that may return in time keeps the pod",                    { pods: [pod({ tolerations: [{ operator: "Exists", tolerationSeconds: 302 }] })], nodes: [lost] }, []],
+    ["of a lost node keeps the pod that tolerates it without a time", { pods: [{ ...reported, tolerations: [{ operator: "Exists" }] }], nodes: [lost] }, []],
     ["whose feature gate is off does nothing",                              { pods: [reported], settings: off },                           []],
     ["whose feature gate is off keeps the pod of a missing VM", { pods: [reported], vmis: [], settings: off }, []],
     ["whose feature gate is off deletes the pod if the hold policy is installed",                    { pods: [pod()], settings: { ...off, isHoldingTaints: true } }, ["DeletePod"]],
