@@ -44,6 +44,14 @@ describe("Lifeboat may ask KubeVirt to stop a VM", () => {
   });
 });
 
+test("a VM with the run strategy Manual keeps it when it is off, and may start", () => {
+  const manual = own("web", { spec: { by: "ShutDown", runStrategy: "Manual" } });
+  const vm = { ...VM, runStrategy: "Manual" };
+  expect(
+    startNow(manual, factsOf({ "virtualmachines apps/web": vm, "virtualmachineinstances apps/web": undefined })),
+  ).toBe("Start");
+});
+
 // prettier-ignore
 test.each<[string, vm: object | undefined, vmi: VmiFacts | undefined, expected: ReturnType<typeof startNow>]>([
   ["that is off",                               HALTED,                           undefined,                      "Start"],

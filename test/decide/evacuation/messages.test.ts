@@ -52,6 +52,11 @@ describe("the message of an Evacuation that ends", () => {
   });
 });
 
+test("a migration that finishes, and its target node, are in the status", () => {
+  const of = { migration: { name: "kubevirts", uid: running.uid }, targetNode: "node02" };
+  expect(statusAfter(withdrawn, { migrations: [running] })).toMatchObject(of);
+});
+
 const stuck = { ...pending, createdAt: at(-200).getTime(), blockedBy: { type: "migrationRejectedByResourceQuota" } };
 
 // prettier-ignore

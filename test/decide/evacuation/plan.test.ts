@@ -47,6 +47,7 @@ const rows: readonly (readonly [what: string, Partial<Around>, expected: string]
   ["a mark on a final VMI",                              { vmis: [marked({ phase: "Failed" })] },                       "-"],
   ["the drain taint",                      { vmis: [vmi()], ...drained },                                 TAINT],
   ["the drain taint's key with another effect",                { vmis: [vmi()], nodes: [node({ taints: [{ key: "kubevirt.io/drain", effect: "NoExecute" }] })] }, "-"],
+  ["the drain taint with a mark for a former node",      { vmis: [vmi({ evacuationNodeName: "node09" })], ...drained }, "-"],
   ["the drain taint on another node",                    { vmis: [vmi({ nodeName: "node02" })], ...drained },           "-"],
   ["the drain taint with a pinned VM",                             { vmis: [vmi(PINNED)], ...drained },                           "-"],
   ["the drain taint during a back-off",                 { vmis: [vmi()], evacuations: [resting], ...drained },         "-"],
@@ -80,6 +81,23 @@ describe("a mark for a node that the VM has left", () => {
   });
 });
 
+// prettier-ignore
+test.each<[string, Partial<Around>, again: boolean]>([
+  ["a mark",           { vmis: [marked()] },             true],
+  ["the drain taint",  { vmis: [vmi()], ...drained },    true],
+  ["nothing",          { vmis: [vmi()], nodes: [node()] }, false],
+])("a plan of new Evacuations is made again after %s: $2", (_, tweak, again) => {
+  expect(planNewEvacuations(world(tweak)).again).toBe(again);
+});
+
+test("a plan is made again if one of several Evacuations is not cleaned up yet", () => {
+  const withdrawn = evacuation({ spec: { intent: "Withdrawn" } });
+  const db = newborn({ name: "db-1", uid: "db", spec: { vmiName: "db", pod: { uid: "db-pod" } } });
+  const vmis = [marked(), marked({ name: "db", uid: "db", activePods: { "db-pod": NODE } })];
+  expect(planEvacuations(world({ vmis, evacuations: [withdrawn, db] })).again).toBe(true);
+  expect(planEvacuations(world({ vmis, evacuations: [newborn(), db] })).again).toBe(false);
+});
+
 function old(name: string, tweak: Partial<EvacuationFacts> = {}): EvacuationFacts {
   const status = { completionTime: time(-3601), podUID: "gone" };
   return endedEvacuation("Moved", { name, uid: name, status, ...tweak });
@@ -95,6 +113,7 @@ describe("after historySeconds", () => {
     ["an Evacuation that ended later is kept",                       [old("a", { status: { ...old("a").status, completionTime: time(-3600) } })], []],
     ["an active Evacuation is kept, however old",   [evacuation({ createdAt: 0 })],                                    []],
     ["the newest Evacuation of an existing pod is kept, because its name has the last number", [old("a", { ...living, createdAt: 1 }), old("b", { ...living, createdAt: 2 })], ["a"]],
+    ["the newest of three Evacuations of an existing pod is kept", [old("a", { ...living, createdAt: 1 }), old("b", { ...living, createdAt: 2 }), old("c", { ...living, createdAt: 3 })], ["a", "b"]],
   ])("%s", (_, evacuations, expected) => {
     const removed = only("DeleteEvacuation", planHistory(world({ vmis: [vmi()], evacuations })).chains.flat());
     expect(removed.map((action) => action.evacuation.name)).toEqual(expected);
@@ -152,6 +171,7 @@ test.each<[string, EvacuationFacts, Partial<Around>, expected: string]>([
   ["cancelled: keeps the mark for another node, and its migration", cancelled,       { vmis: [{ ...moved, evacuationNodeName: "node02" }], migrations: [kubevirts] }, "CreateEvacuation, Event, Released"],
   ["cancelled: changes nothing if the VM has ended",                  cancelled,          { vmis: [marked({ phase: "Failed" })] },              "Released"],
   ["cancelled: changes nothing if the VM is being deleted",                        cancelled,          { vmis: [marked({ deleting: true })] },               "Released"],
+  ["cancelled: changes nothing if the VM was recreated",     cancelled,          { vmis: [vmi({ uid: "anew", evacuationLabel: "urgent" })] }, "Released"],
   ["cancelled: changes nothing if the VM is gone",            cancelled,          { vmis: [] },                                         "Released"],
   ["its mark was removed: deletes KubeVirt's waiting migration",       unmarked,           { vmis: [vmi()], migrations: [kubevirts] },           "DeleteMigration, Released"],
   ["its mark was removed and set again: changes nothing", unmarked,         { migrations: [kubevirts] },                                                   "Released"],

@@ -6,7 +6,7 @@ import { SCHEDULED_PODS } from "../../../shared/facts/views.ts";
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { selectLaunchersOf } from "../../../shared/kube/selections.ts";
 import type { FactMap } from "../../support/facts.ts";
-import { budget, node, NODE, time } from "../../support/fixtures.ts";
+import { budget, node, NODE, only, time } from "../../support/fixtures.ts";
 import { CORDONED, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 import { inShort, planned, statusAfter } from "../../support/worlds.ts";
 import { launcher, vmiOf } from "../../support/preflight/fixtures.ts";
@@ -85,6 +85,7 @@ describe("an Evacuation by a restart", () => {
     ["repeats no request while the NodeEvacuation is paused",               IN_VAIN,                                      web,                                    "Restarting Held",             { ne: started({ spec: { progress: "Paused" } }) }],
     ["repeats no request while the node is uncordoned",                     IN_VAIN,                                      web,                                    "Restarting Held",             { node: node() }],
     ["repeats no request while a budget keeps the pod",                     IN_VAIN,                                      web,                                    "Restarting Held",             { budgets: [KEEPING] }],
+    ["is withdrawn if the NodeEvacuation is withdrawn",                     IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ spec: { intent: "Withdrawn" } }) }],
     ["is withdrawn if the NodeEvacuation has ended",                        IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: started({ status: { phase: "Expired" } }) }],
     ["is withdrawn if the NodeEvacuation is gone",                          IN_VAIN,                                      web,                                    "Withdrawn IntentWithdrawn",   { ne: undefined }],
     ["has Moved if the VM moved despite the request",                       { ...RESTARTING, startTime: time(-60) },      { ...web, nodeName: "node02", activePods: { other: "node02" } }, "Moved Moved, Event"],
@@ -95,6 +96,19 @@ describe("an Evacuation by a restart", () => {
   test("after failed migrations does not depend on whether the VM can migrate", () => {
     const e = own("web", { spec: { by: "Restart", inherited: { attempts: 5 } } });
     expect(inShort(planned(e, { vmis: [vmiOf("web")], budgets: [] }))).toBe("Restarting Asked, Event, ShutDown");
+  });
+
+  test("is not requested again for a minute", () => {
+    const e = own("web", { spec: { by: "Restart" } });
+    expect(statusAfter(e, { vmis: [web], budgets: [] }).nextAttemptTime).toBe(time(60));
+  });
+
+  test("records the node on which the VM runs again", () => {
+    const e = own("web", { spec: { by: "Restart" }, status: RESTARTING });
+    expect(statusAfter(e, { vmis: [another], budgets: [] })).toMatchObject({
+      phase: "Restarted",
+      targetNode: "node02",
+    });
   });
 
   test("records the UID of its VMI", () => {
@@ -151,6 +165,19 @@ describe("with the intent Withdrawn", () => {
     ["a stopped VM does not start again after it was started and is off",          { ...STOPPED, conditions: released("True", "it has been started") }, undefined, "-",  PENDING],
     ["a VM stopped and released by release 0.3 starts", { ...STOPPED, conditions: released("True") }, undefined, "StartVm, Released", PENDING],
   ], "Withdrawn");
+
+  test("a start that KubeVirt refuses is reported, and Lifeboat asks again", () => {
+    const e = own("web", {
+      spec: { by: "ShutDown", intent: "Withdrawn", runStrategy: "Always" },
+      status: { ...STOPPED, conditions: [] },
+    });
+    const more = factsOf({ ...SAME, ...PENDING });
+    const [start] = only("StartVm", planned(e, { vmis: [], more }));
+    expect(start?.ifRefused).toMatchObject([
+      { verb: "Event", reason: "StartRefused" },
+      { verb: "WriteStatus", status: { phase: "Stopped", conditions: [{ type: "Released", status: "False" }] } },
+    ]);
+  });
 
   test("an Evacuation that keeps a VM stopped until the uncordon is released when the VM runs again", () => {
     const stopped = own("web", { spec: { by: "ShutDown", runStrategy: "Always" }, status: STOPPED });
