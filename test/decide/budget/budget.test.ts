@@ -146,6 +146,7 @@ describe("evictions are covered by webhooks", () => {
     ["if KubeVirt's webhook has every operation",                    kubevirt({ rules: [{ operations: ["*"], resources: ["pods/eviction"] }] }),   true],
     ["if KubeVirt's webhook has no condition, as in older versions", kubevirt({ matchConditions: [] }),                                            true],
     ["unless KubeVirt's webhook fails open",                         kubevirt({ failurePolicy: "Ignore" }),                                        false],
+    ["if a webhook has another rule beside the one about evictions", { kubevirt: [{ ...UPSTREAM, rules: [...OTHER.rules, ...UPSTREAM.rules] }] }, true],
     ["unless KubeVirt's webhook omits evictions",                    { kubevirt: [OTHER] },                                                        false],
     ["unless KubeVirt's webhook omits the creation of evictions",    kubevirt({ rules: [{ operations: ["UPDATE"], resources: ["pods/eviction"] }] }), false],
     ["unless a condition excludes some evictions",                   kubevirt({ matchConditions: [{ name: "x", expression: 'request.userInfo.username != "admin"' }] }), false],
