@@ -53,6 +53,9 @@ test.each(["ReplicaSet", "ReplicationController", "StatefulSet", "Job", "DaemonS
 const stop = (uid: string) => ({ pod: pod({ ...ready, uid }), isBack: false });
 const restart = (uid: string) => ({ pod: pod({ ...ready, uid }), isBack: true });
 
+const ofDb = { pod: pod({ ...ready, uid: "db", labels: { app: "db" } }), isBack: false };
+const unhealthy = { pod: pod({ ...ready, uid: "unhealthy", ready: false }), isBack: false };
+
 describe("with several guests and one budget, Lifeboat keeps", () => {
   // prettier-ignore
   test.each<[string, ending: readonly { readonly pod: PodFacts; readonly isBack: boolean }[], budgets: readonly BudgetFacts[], kept: readonly string[]]>([
@@ -62,5 +65,7 @@ describe("with several guests and one budget, Lifeboat keeps", () => {
     ["the restart, because stops come first",                     [restart("a"), stop("b")],    [owners(1)],                          ["a"]],
     ["none for the budget of a VMI",                              [stop("a")],                  [owners(0, { owners: [owner()] })],   []],
     ["none because of another budget's allowed disruptions",      [stop("a"), stop("b")],       [owners(2), owners(1, { namespace: "other" })], []],
+    ["none if each has a budget of its own",                      [stop("a"), ofDb],            [owners(1), owners(1, { selector: { ...selector, matchLabels: { app: "db" } } })], []],
+    ["an unhealthy one if a stop leaves too few healthy pods",    [stop("a"), unhealthy],       [owners(1)],                          ["unhealthy"]],
   ])("%s", (_, ending, budgets, kept) => expect([...keptByBudgets(ending, budgets).keys()]).toEqual(kept));
 });
