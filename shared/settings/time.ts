@@ -59,13 +59,13 @@ const UNITS = [
   [60, "m"],
 ] as const;
 
-/** Renders a duration in the same way as ages in kubectl. A second unit is added if the first number is below 10. */
+/** Renders a duration, such as 90s, 9m30s, 90m or 2d4h. A second unit is added if the first number is below 10. */
 export function durationText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole}s`;
   for (const [size, unit] of UNITS) {
     const count = Math.floor(whole / size);
-    if (count === 0 || (count === 1 && unit !== "m")) continue;
+    if (count < 2) continue;
     const [smaller, name] = unit === "d" ? [3600, "h"] : unit === "h" ? [60, "m"] : [1, "s"];
     const rest = Math.floor((whole % size) / smaller);
     return count < 10 && rest > 0 ? `${count}${unit}${rest}${name}` : `${count}${unit}`;

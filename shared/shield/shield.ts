@@ -121,12 +121,12 @@ function isOpen(vmi: VmiFacts, settings: Settings): boolean {
 }
 
 function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
-  const { vmi, node, refusal, migrations } = one;
+  const { vmi, node, migrations } = one;
   const { settings, now, evacuations } = w;
   if (!isShieldable(vmi, settings) || !isInDanger(vmi, node, evacuations)) return [[takeOff(vmi)]];
   if (!isCheckDue(vmi, w)) return [];
   const hold = holdSeconds(vmi, settings) * 1000;
-  const since = refusedSince(vmi, refusal, hold);
+  const since = refusedSince(one, hold, now);
   if (since === undefined) return [[putOn(vmi, now.getTime() + hold)]];
   if (since + hold > now.getTime()) return [[putOn(vmi, since + hold)]];
   // Deletes unfinished migrations. A guest cannot shut down during a migration, so the launcher would kill it at the
@@ -149,8 +149,9 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
  * Returns the time of the first refused shutdown since the label was set. If the refusals are unknown, returns the time
  * at which the label was set.
  */
-function refusedSince(vmi: VmiFacts, refusal: Shielded["refusal"], hold: number): number | undefined {
-  const since = untilOf(vmi) - hold;
+function refusedSince({ vmi, refusal }: Shielded, hold: number, now: Date): number | undefined {
+  // Another client may have set a time that is too far in the future.
+  const since = Math.min(untilOf(vmi) - hold, now.getTime());
   if (refusal === "Unknown") return since;
   if (refusal === undefined || refusal.last < since) return undefined;
   return Math.max(refusal.first, since);

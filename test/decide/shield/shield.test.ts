@@ -120,6 +120,7 @@ describe("while the danger lasts, a shield", () => {
     ["with a time after another party's text is set",           { of: { shield: `x${until(100)}` } },                  [`web: ${until(HOLD)}`]],
     ["that has just started stays so",                          { of: { shield: until(HOLD) } },                       []],
     ["with a time too far away is corrected",                   { of: { shield: until(HOLD + 60) } },                  [`web: ${until(HOLD)}`]],
+    ["with a time too far away, whose refusals are unknown, is corrected", { of: { shield: until(HOLD + 99_999) }, refusal: "Unknown" }, [`web: ${until(HOLD)}`]],
   ])("%s", (_, tweak, expected) => {
     expect(judged(tweak)).toEqual(expected);
   });
