@@ -25,11 +25,11 @@ export async function mark({ vmi, launcher, forDescheduler }: ActionOf<"Mark">, 
   const { namespace, hasAnnotations } = vmi;
   const name = launcher ?? (await findLauncher(vmi, cluster));
   if (name === undefined) return "Conflict";
-  // KubeVirt's webhook cannot add an annotation to a VMI without annotations.
+  // For this requester, KubeVirt's webhook annotates the VMI. Its patch fails if the VMI has no annotations.
   const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
   const asked = requestEviction({ namespace, name, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
-  // 429: KubeVirt's webhook refused the eviction. 409: no webhook refused it. 500: the webhook did not answer, or two
-  // PodDisruptionBudgets select the pod.
+  // 429: KubeVirt's webhook refused the eviction. 409: no webhook refused the eviction, but no pod has the UID.
+  // 500: the webhook did not answer, or two PodDisruptionBudgets select the pod.
   return meaningOf<ActResult>(await asked, { 404: "Conflict", 409: "Done", 429: "Done", 500: "Done" });
 }
 
@@ -40,7 +40,7 @@ async function findLauncher({ namespace, uid, nodeName }: VmiFacts, cluster: Cli
 
 /**
  * Removes Lifeboat's label and KubeVirt's annotation, and then asks virt-api to remove the evacuationNodeName. Does not
- * remove an evacuationNodeName that was set later.
+ * remove an evacuationNodeName that has changed since the VMI was read.
  */
 export async function unmark({ vmi }: ActionOf<"Unmark">, cluster: Client): Promise<ActResult> {
   const body = manifests.unlabel(vmi);
@@ -67,7 +67,7 @@ async function cancel(vmi: VmiFacts, evacuationNodeName: string, cluster: Client
   const now = await cluster.get(VMIS, vmi);
   if (now === undefined) return "Done";
   if (now.uid !== vmi.uid || now.evacuationNodeName !== evacuationNodeName) return "Conflict";
-  // KubeVirt does not remove an evacuationNodeName if its node was deleted.
+  // KubeVirt does not remove the evacuationNodeName if the node with this name was deleted.
   if ((await cluster.get("nodes", named(evacuationNodeName))) === undefined) return "Done";
   // The API server has just accepted the token, so a 401 of virt-api means that a permission is missing.
   throw new ClusterError({ reason: "Refused", code: code === 401 ? 403 : code, request });

@@ -8,8 +8,9 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation. If an active Evacuation of the same pod has this name, returns it and adds the requester to
- * it. Returns `Conflict` if the existing Evacuation has ended.
+ * Creates an Evacuation. If the VM already has an Evacuation with this name, which is active and for the same pod, adds
+ * the requester to the existing Evacuation and returns it. Returns `Conflict` if the existing Evacuation has ended or
+ * is for another pod.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
@@ -29,7 +30,8 @@ async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, clust
   if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: the Evacuation was changed or deleted. 422: it already has a requester, or an older CRD is installed.
+  // 409, 404: the Evacuation was changed or deleted. 422: the Evacuation already has a requester, or the installed CRD
+  // does not allow this change.
   return renamed.code < 300 ? renamed.facts() : found;
 }
 

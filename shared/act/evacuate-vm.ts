@@ -25,7 +25,7 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
   const { vmi, evacuations } = await observeNamed(key, asking.cluster);
   if (vmi === undefined || isFinal(vmi)) return { result: "NotRunning" };
   const active = activeEvacuation(vmi, evacuations);
-  // A cancelled evacuation is cleaned up in the next reconcile, and this would also cancel a new evacuation.
+  // The next reconcile cleans up after a cancelled evacuation. The cleanup would also cancel a new evacuation.
   if (active?.spec.intent === "Withdrawn") return { result: "TryAgain" };
   if (active !== undefined)
     return { result: "Joined", evacuation: await withAnother(active, asking.requestedBy, asking.cluster) };
@@ -76,7 +76,7 @@ export async function cancelEvacuations(key: NamespacedName, observer: Observer)
   if (vmi === undefined || (active.length === 0 && !isMarked(vmi))) return { result: "NotEvacuating" };
   const node = await taintedNodeOf(vmi, observer);
   if (node !== undefined) return { result: "DrainTaint", node };
-  // The requester of this evacuation is unknown.
+  // Without an Evacuation, it is unknown who requested the evacuation. The new Evacuation therefore names no requester.
   const started = active.length > 0 ? undefined : await start(vmi, evacuations, { ...observer, requestedBy: "" });
   const withdrawn = started?.result === "Started" ? [started.evacuation] : active;
   for (const evacuation of withdrawn) await withdrawEvacuation(evacuation, observer.cluster);

@@ -1,4 +1,4 @@
-/** Builds new objects and JSON patches. Each patch has a `test` operation for each value on which it depends. */
+/** Builds new objects and patches. Each JSON patch has a `test` operation for each value on which it depends. */
 import * as names from "../kube/names.ts";
 import type { ActionOf, KubernetesEvent, NewEvacuation } from "../kube/action.ts";
 import { budgetName, MIN_AVAILABLE } from "../budget/budget.ts";
@@ -10,7 +10,7 @@ import { wholeSeconds } from "../settings/time.ts";
 
 export const MANAGED = { [names.MANAGED_BY_LABEL]: names.MANAGED_BY };
 
-/** Annotates a migration. A `test` operation checks only the UID, because KubeVirt changes migrations frequently. */
+/** Makes a merge patch that depends only on the migration's UID, because KubeVirt changes migrations frequently. */
 export function annotateMigration(action: ActionOf<"SkipBackoff" | "AnnotateMigration">) {
   const { uid } = action.migration;
   const annotations =
@@ -24,7 +24,10 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** Makes a migration. Only virt-controller may set `spec.priority` and KubeVirt's evacuation annotation. */
+/**
+ * Makes a migration without `spec.priority` and KubeVirt's evacuation annotation, because only virt-controller may set
+ * them.
+ */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -120,7 +123,7 @@ export function test(path: string, value: unknown): Operation {
   return { op: "test", path, value: value ?? null };
 }
 
-/** Adds entries to a map. Tests the resourceVersion if the map is missing, because others may add the map. */
+/** Adds entries to a map. If the map is missing, tests the resourceVersion, because another party could add the map. */
 export function addTo(
   map: "annotations" | "labels",
   { exists, resourceVersion }: { readonly exists: boolean; readonly resourceVersion: string },
@@ -158,7 +161,9 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Removes Lifeboat's label and KubeVirt's annotation, which would delay the VM's migration in the next drain. */
+/**
+ * Removes Lifeboat's label and KubeVirt's annotation. The annotation would delay the VM's migration in the next drain.
+ */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];
@@ -187,7 +192,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Makes a patch with `test` operations only for its annotations. KubeVirt changes other annotations frequently. */
+/** Makes a patch that tests only the UID and the annotations that it changes. KubeVirt often changes the others. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

@@ -74,7 +74,7 @@ export async function actOnNode(action: NodeAction, cluster: Client): Promise<Re
   }
 }
 
-/** Cordons a node. If an ended NodeEvacuation cordoned the node, changes only the annotation. */
+/** Cordons a node. If an ended NodeEvacuation cordoned the node, changes only the cordoned-by annotation. */
 async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   const { unschedulable } = found?.spec ?? {};
@@ -89,7 +89,10 @@ async function cordon({ node, by, from }: ActionOf<"Cordon">, cluster: Client): 
   return meaningOf(await cluster.patch("nodes", named(node), patch), CHANGED);
 }
 
-/** Removes Lifeboat's cordon. If `stays` is true, or another party uncordoned the node, removes only the annotation. */
+/**
+ * Removes Lifeboat's cordon. If `stays` is true, or another party uncordoned the node, removes only the cordoned-by
+ * annotation.
+ */
 async function uncordon({ node, by, stays }: ActionOf<"Uncordon">, cluster: Client): Promise<Result> {
   const found = await cluster.get("nodes", named(node), { as: Cordonable });
   if (found?.metadata.annotations?.[CORDONED_BY_ANNOTATION] !== by) return "Done";
@@ -164,7 +167,10 @@ async function startVm({ evacuation: e }: ActionOf<"StartVm">, cluster: Client):
   }
 }
 
-/** KubeVirt's answers to a start. 500 is missing, because virt-api answers 500 for every failed patch. */
+/**
+ * KubeVirt's answers to a start. A 500 is an error and not a refusal, because virt-api answers 500 for every failed
+ * patch.
+ */
 const STARTED = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused" } as const;
 
 async function change(

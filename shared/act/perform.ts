@@ -86,7 +86,7 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // The actions have written the refusal into the status, so `Conflict` starts a reconcile.
+  // The actions have written the refusal into the status. `Conflict` starts a reconcile, which reads the new status.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
@@ -117,7 +117,7 @@ const BUDGETS = "poddisruptionbudgets";
 
 /** 404: the object was deleted. 409: the object has changed. 422: a test of the patch failed. */
 const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
-/** 409: the object exists. An earlier attempt or another process has created it, because its name is deterministic. */
+/** 409: the object exists. Its name is deterministic, so an earlier attempt or another process has created it. */
 const CREATED = { 404: "Conflict", 409: "Done" } as const;
 const REMOVED = { 404: "Done", 409: "Conflict" } as const;
 
@@ -157,7 +157,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "AnnotateMigration":
       return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
-      // A waiting migration is deleted only if it has not changed.
+      // A waiting migration is deleted only if it has not changed since it was read.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);

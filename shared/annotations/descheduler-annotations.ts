@@ -68,8 +68,8 @@ function decide(pod: LauncherFacts, vmi: VmiFacts, w: AnnotationWorld): readonly
 }
 
 /**
- * Returns the annotations that the pod should have. `since` is the time when KubeVirt could add the annotation. If it
- * is undefined, Lifeboat adds the annotation immediately.
+ * Returns the annotations that the pod should have. `since` is the time from which KubeVirt can add the annotation. If
+ * `since` is undefined, Lifeboat adds the annotation immediately.
  */
 function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: AnnotationWorld) {
   const role = roleOf(pod, vmi);
@@ -81,8 +81,8 @@ function wantedOn(pod: LauncherFacts, vmi: VmiFacts, { evacuations }: Annotation
 }
 
 /**
- * Returns true for the first `adoptSeconds` in which KubeVirt can add the annotation. Ignores a `since` far in the
- * future.
+ * Returns true during the first `adoptSeconds` after `since`, so that KubeVirt can add the annotation. Ignores a
+ * `since` far in the future.
  */
 function isLeftToKubeVirt(since: number | undefined, { settings, now }: AnnotationWorld): boolean {
   if (since === undefined) return false;

@@ -102,8 +102,8 @@ export function planBudgets(w: BudgetWorld): Plan {
     const isNeeded = needsBudget(vmi, vmi.isMigrating || moving.has(keyOf(vmi)), w.settings);
     return budgetActions(vmi, byName.get(key), isNeeded);
   });
-  // Lifeboat does not delete a budget whose owner is a VMI, because the VMI may be newer than these reads. The garbage
-  // collector deletes the budget together with the VMI.
+  // Lifeboat does not delete a budget whose owner is a VMI, because the VMI might be newer than the list of VMIs. The
+  // garbage collector deletes the budget together with the VMI.
   const isSurplus = (b: BudgetFacts) => !keyed.has(keyOf(b)) && !(isWanted && b.owners.some(isVmi));
   const surplus = w.complete ? ours.filter(isSurplus) : [];
   const deletions = surplus.map((budget) => [{ verb: "DeleteBudget", budget } as const]);
@@ -129,7 +129,10 @@ function repaired(budget: BudgetFacts, vmi: VmiFacts): readonly Action[] {
   return isRight ? [] : [{ verb: "RepairBudget", budget, vmi }];
 }
 
-/** Returns the keys of VMIs that are migrating. A VM with a Blocked Evacuation has no migration. */
+/**
+ * Returns the keys of VMIs that are being evacuated or migrated. Ignores Blocked Evacuations, because their VMs are not
+ * migrating.
+ */
 function movingVmis({ evacuations, migrations }: BudgetWorld): ReadonlySet<string> {
   const evacuating = evacuations.filter((e) => isActive(e) && e.status.phase !== "Blocked");
   return new Set([

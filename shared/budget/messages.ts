@@ -4,7 +4,7 @@ import type { BudgetFacts } from "../kube/facts.ts";
 export const BUDGET_MESSAGES = {
   several: (budgets: readonly Pick<BudgetFacts, "name">[]) =>
     `more than one PodDisruptionBudget selects the pod (${budgets.map(({ name }) => name).join(", ")}): ` +
-    "the API server does not evict a pod of several budgets",
+    "the API server does not evict such a pod",
   exhausted: ({ status: { desiredHealthy, currentHealthy } }: BudgetFacts) =>
     `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`,
   notCounted: "has no status yet from the disruption controller",

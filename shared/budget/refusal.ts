@@ -84,7 +84,7 @@ export interface Ending {
 
 /**
  * Returns the budgets' refusals of restarts and stops as a map from the pod's UID to the refusal. Ignores budgets that
- * a VMI owns, because they protect only against evictions.
+ * a VMI owns, because a VMI's budget protects only against evictions.
  */
 export function keptByBudgets(
   ending: readonly Ending[],

@@ -18,8 +18,8 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 const LEASE = { namespace: names.LIFEBOAT_NAMESPACE, name: names.DESCHEDULING };
 /**
- * The duration of the Lease, in seconds. A cycle does not renew the Lease. It ends at least a minute before the Lease
- * expires, because clocks differ.
+ * The duration of the Lease, in seconds. A cycle does not renew the Lease. The cycle ends at least a minute before the
+ * Lease expires, because clocks differ.
  */
 export const LEASE_SECONDS = 300;
 
@@ -29,8 +29,8 @@ export interface DeschedulingDeps {
   readonly policy: DeschedulerPolicy;
   readonly dryRun: boolean;
   /**
-   * The Lease from which Lifeboat concluded that a cycle is due. The cycle does not run if the Lease has changed. If it
-   * is undefined, the cycle reads the Lease.
+   * The Lease from which Lifeboat concluded that a cycle is due. The cycle does not run if the Lease has changed since
+   * then. If this field is undefined, the cycle reads the Lease.
    */
   readonly lease?: LeaseFacts | undefined;
   /** The cycle sends no request after this number of seconds. */
@@ -64,7 +64,7 @@ export async function deschedule(deps: DeschedulingDeps): Promise<CycleReport> {
     changes = annotationsAfter(taken.annotations, report.memory, requested);
     return report;
   } finally {
-    // If this fails, the Lease expires.
+    // If this request fails, the Lease is held until it expires.
     await attempt(giveLeaseBack(LEASE, taken, cluster, changes), undefined, deps);
   }
 }
@@ -95,7 +95,7 @@ async function observe({ cluster }: DeschedulingDeps) {
 
 /**
  * Returns the requests of a cycle. A dry run writes nothing. It sends evictions with `dryRun`, because webhooks and
- * PodDisruptionBudgets may refuse them.
+ * PodDisruptionBudgets might refuse the evictions.
  */
 function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, policy, dryRun, now } = deps;

@@ -18,7 +18,7 @@ export const descheduling = {
       namespace,
       name: DESCHEDULER_CONFIG_MAP,
     }),
-    grant("get", LEASES, "no cycle runs, because another cycle may be running", LEASE),
+    grant("get", LEASES, "no cycle runs, because Lifeboat cannot see whether another cycle is running", LEASE),
     grant("patch", LEASES, "at most one cycle runs in five minutes", LEASE),
     grant("create", LEASES, "no cycle runs before the Lease exists", { namespace }),
   ],

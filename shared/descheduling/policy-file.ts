@@ -21,8 +21,8 @@ import { topologySpread } from "./plugins/topology-spread.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The extension points of a policy. `disabled`, `presort` and `sort` are unknown keys, because the descheduler ignores
- * them.
+ * The extension points of a policy. Lifeboat rejects the keys `disabled`, `presort` and `sort`, because the descheduler
+ * ignores them.
  */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
@@ -199,7 +199,7 @@ const PolicyFile = z.lazy(() =>
 
 export interface ReadPolicy {
   readonly policy: DeschedulerPolicy;
-  /** The problems of the policy. Each problem contains the name of a plugin that Lifeboat ignores. */
+  /** The problems of the policy. Each problem is the reason why Lifeboat ignores a plugin. */
   readonly problems: readonly ConfigProblem[];
 }
 

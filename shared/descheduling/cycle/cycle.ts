@@ -98,8 +98,8 @@ export async function runCycle(w: CycleWorld, requests: Requests): Promise<Cycle
 }
 
 /**
- * Cancels evacuations that have waited too long for a migration. KubeVirt may still migrate their VMs, so this cycle
- * still treats these VMs as in progress.
+ * Cancels evacuations that have waited too long for a migration. KubeVirt might still migrate their VMs, so the limits
+ * of this cycle still count these VMs.
  */
 async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   const withdrawn: EvacuationFacts[] = [];

@@ -15,8 +15,8 @@ export type Memory = ReadonlyMap<string, Noted>;
 type Annotations = Readonly<Record<string, string>>;
 
 /**
- * The maximum number of entries. 500 entries are 50 KB of the Lease. A pod without its `requested` entry is requested
- * again.
+ * The maximum number of entries. 500 entries are 50 KB of the Lease. If a pod's `requested` entry is removed, a cycle
+ * requests the pod's eviction again.
  */
 export const MOST_REMEMBERED = 500;
 

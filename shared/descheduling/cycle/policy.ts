@@ -28,8 +28,8 @@ export interface DeschedulerPolicy {
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * How long an Evacuation may wait for its migration, in seconds. After this time, the limits also ignore a pod that
-   * another party should evict.
+   * How long an Evacuation may wait for its migration, in seconds. The limits count a pod that another party should
+   * evict for the same time.
    */
   readonly requestTtlSeconds: number;
   /** An answer that starts with one of these texts means that the pod is evicted later. */

@@ -32,8 +32,8 @@ const REPEATED = /^Evacuation in progress: /;
 const DENIED_BY_WEBHOOK = /^admission webhook "[^"]*" denied the request: /;
 
 /**
- * Interprets the answer to an eviction. `prefixes` are the starts of messages that announce a later eviction. A pod
- * without the request-evict-only annotation has no prefixes.
+ * Interprets the answer to an eviction. `prefixes` are the starts of messages that announce a later eviction. The list
+ * is empty for a pod that is not a launcher pod and has no request-evict-only annotation.
  */
 export function interpretAnswer(
   answer: { readonly code: number; readonly message: string },
@@ -63,8 +63,9 @@ export interface Requests {
 }
 
 /**
- * `PodChanged`: the pod has changed, or its eviction was requested by another isolate. `BackingOff`: the VM's last
- * evacuation ended recently without a move. `InProgress`: another evacuation of the VM has started.
+ * `PodChanged`: the pod has changed, another isolate has requested its evacuation, or the API server refused the new
+ * Evacuation. `BackingOff`: the VM's last evacuation ended recently without a move. `InProgress`: another evacuation of
+ * the VM has started.
  */
 export type RequestResult = EvictionOutcome | "PodChanged" | "BackingOff" | "InProgress";
 

@@ -66,8 +66,8 @@ interface NodeUsage {
 }
 
 /**
- * Returns the resources with a threshold, and always CPU, memory and pods, because other nodes must not run out of
- * these three.
+ * Returns the resources with a threshold, and always CPU, memory and pods, because the under-utilised nodes must not
+ * run out of these three.
  */
 function countedResources({ thresholds }: Arguments): readonly string[] {
   return [...new Set([...Object.keys(thresholds), "cpu", "memory", "pods"])].toSorted();

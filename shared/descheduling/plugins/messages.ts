@@ -20,18 +20,18 @@ export const PLUGIN_MESSAGES = {
   atMost: (most: number) => `expected no more than ${most}`,
   percent: "expected a percentage, from 0 to 100",
   resource: "expected the name of a resource",
-  percentages: "expected percentages by resource",
+  percentages: "expected a percentage for each resource",
   atLeastOneResource: "expected at least one resource",
-  targetsBelow: "expected the same resources as in thresholds, each with at least the same value",
+  targetsBelow: "expected the resources of thresholds, each with at least its value in thresholds",
   atLeastOneType: "expected at least one type",
   taint: "expected the key of a taint, or key=value",
 
   // Reasons to evict a pod
-  antiAffinity: (node: string) => `its anti-affinity excludes a pod in the topology domain of node ${node}`,
+  antiAffinity: (node: string) => `the pod's anti-affinity excludes a pod in the topology domain of node ${node}`,
   overUtilised: (node: string) => `node ${node} is over-utilized`,
   nodeAffinity: (node: string) => `node ${node} does not meet the pod's required node affinity`,
-  notTolerated: (taint: string, node: string) => `it does not tolerate taint ${taint} of node ${node}`,
-  tooOld: (seconds: number) => `it is older than ${seconds} s`,
+  notTolerated: (taint: string, node: string) => `the pod does not tolerate taint ${taint} of node ${node}`,
+  tooOld: (seconds: number) => `the pod is older than ${seconds} s`,
   uneven: (key: string, most: Domain, least: Domain) =>
     `${key}: ${most.name} has ${most.size} of the pods to spread, and ${least.name} has ${least.size}`,
 } as const;

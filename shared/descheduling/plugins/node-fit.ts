@@ -40,7 +40,7 @@ export function nodeFit(nodes: readonly ScheduledNode[], world: World): NodeFit 
     const fitsOther = (node: ScheduledNode) => node.name !== pod.nodeName && fits(next, spotOf(node));
     return first !== undefined && (fitsOther(first) || nodes.some(fitsOther));
   };
-  // The requests of the pod are already part of its node's usage.
+  // The pod already uses resources of its own node, so the free resources of this node are not checked.
   const fitsItsOwn = (pod: ScheduledPod) => {
     const own = byName.get(pod.nodeName);
     return own !== undefined && fits({ pod, cpu: {} }, { node: own });

@@ -14,7 +14,7 @@ export interface Nomination {
 
 /**
  * `Accepted`: the pod's eviction is in progress. `NodeLimit`: no other pod of this node can be evicted. `TotalLimit`:
- * no other pod can be evicted. `Skipped`: this pod cannot be evicted, but the next pod may be.
+ * no other pod can be evicted. `Skipped`: this pod cannot be evicted, but the next pod might be.
  */
 export type Verdict = "Accepted" | "NodeLimit" | "TotalLimit" | "Skipped";
 
@@ -35,7 +35,7 @@ export interface PluginWorld {
   /** Returns the pod that would replace this pod. For a VM, returns the target pod of a migration. */
   nextPod(pod: ScheduledPod): NextPod<ScheduledPod>;
   readonly evictor: Evictor;
-  /** Whether the pod's eviction is in progress. Plugins nominate such pods first, because the limits include them. */
+  /** Whether the pod's eviction is in progress. Plugins nominate such pods first: the limits already count them. */
   isInProgress(pod: ScheduledPod): boolean;
   readonly now: Date;
 }

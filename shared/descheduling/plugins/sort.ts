@@ -59,7 +59,7 @@ export interface Sorting {
 
 /**
  * Returns the order in which pods are nominated. By default, pods with an eviction in progress come first, because the
- * limits include them.
+ * limits already count them.
  */
 export function podOrder(
   { inProgressFirst = true, sorters = [] }: Sorting,

@@ -115,7 +115,7 @@ function* balance(
   return undefined;
 }
 
-/** Removes the next pod from the largest domain. Returns undefined if the constraint is met. */
+/** Takes the next candidate of the largest domain. Returns undefined if the constraint is met or no pod is left. */
 function unevenIn(domains: readonly Domain[], { maxSkew }: Constraint) {
   const withCandidates = domains.filter(({ candidates }) => candidates.length > 0);
   const [smallest, largest] = [firstOf(domains, SMALLEST_FIRST), firstOf(withCandidates, LARGEST_FIRST)];
