@@ -24,10 +24,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/**
- * Makes a migration without `spec.priority` and KubeVirt's evacuation annotation, because only virt-controller may set
- * them.
- */
+/** Makes a migration. Leaves out `spec.priority` and KubeVirt's annotation, which only virt-controller may set. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {
@@ -161,9 +158,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/**
- * Removes Lifeboat's label and KubeVirt's annotation. The annotation would delay the VM's migration in the next drain.
- */
+/** Removes Lifeboat's label and KubeVirt's annotation. The annotation would delay the migration in the next drain. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];

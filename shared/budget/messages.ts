@@ -11,5 +11,5 @@ export const BUDGET_MESSAGES = {
   refuses: ({ name }: BudgetFacts, why: string) => `PodDisruptionBudget ${name} ${why}`,
   ofController: ({ name }: BudgetFacts, controller: string, why: string) =>
     `PodDisruptionBudget ${name} of ${controller} ${why}; ` +
-    "its controller may allow the eviction later, for example when the node's volumes are detached",
+    "its controller might allow the eviction later, for example when the node's volumes are detached",
 } as const;

@@ -23,7 +23,7 @@ export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): Budget
 }
 
 export interface Refusal {
-  /** `BudgetOfController`: the controller that created the budget may allow the eviction later. */
+  /** `BudgetOfController`: the controller that created the budget might allow the eviction later. */
   readonly reason: "BudgetExhausted" | "BudgetOfController" | "SeveralBudgets";
   readonly message: string;
 }

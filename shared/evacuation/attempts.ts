@@ -53,8 +53,8 @@ export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
 }
 
 /**
- * Returns whether the migration belongs to this evacuation. The status contains the migration, or the migration is
- * newer than the Evacuation. The API server sets both creation times.
+ * Returns whether the migration belongs to this evacuation: the status contains the migration, or the migration is not
+ * older than the Evacuation. The API server sets both creation times, so they can be compared.
  */
 export function isOf(migration: MigrationFacts, { createdAt, status }: EvacuationFacts): boolean {
   return migration.uid === status.migration?.uid || migration.createdAt >= createdAt;
@@ -81,8 +81,8 @@ export function uncountedFailures(
 }
 
 /**
- * Returns the rank of a failed migration among migrations with the same creation time. The migration in the status has
- * the highest rank.
+ * Returns the rank of a failed migration among migrations with the same creation time. `status.migration` has the
+ * highest rank.
  */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
@@ -198,12 +198,12 @@ export function isRetried({ spec, status }: EvacuationFacts): boolean {
 
 export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
-  // The API server's clock may be ahead of this clock.
+  // The API server's clock can be ahead of this process's clock.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 
 /**
- * Returns whether a reconcile may change something: a person asked for a change, the VMI changed, or a waiting time has
+ * Returns whether a reconcile can change something: a person asked for a change, the VMI changed, or a waiting time has
  * passed.
  */
 export function isDue(e: EvacuationFacts, vmi: VmiFacts, moment: Moment): boolean {

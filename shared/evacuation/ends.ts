@@ -57,7 +57,7 @@ export function drainTaintGone(f: EvacuationCase): Next | undefined {
   return isDriven ? undefined : withdraw(f, "Taint", MESSAGES.drainTaintGone(node.name));
 }
 
-/** Ends the Evacuation if no NoExecute taint ends the pod any more. */
+/** Ends the Evacuation if the node no longer has a NoExecute taint that evicts the pod. */
 export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined {
   if (f.e.spec.cause !== "NoExecuteTaint") return undefined;
   const [node, pod] = together(
@@ -86,7 +86,7 @@ export function markRemoved(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Ends the Evacuation if every attempt has failed. An Evacuation makes at least one attempt, even if the former
+ * Ends the Evacuation if every attempt has failed. An Evacuation makes at least one attempt, even if the VM's earlier
  * Evacuation used up all attempts.
  */
 export function exhausted(f: EvacuationCase): Next | undefined {
@@ -180,7 +180,7 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/** Ends an Evacuation. The next reconcile reads newer Evacuations and cleans up. */
+/** Ends an Evacuation. The next reconcile reads the Evacuations again and cleans up. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }

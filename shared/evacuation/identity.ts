@@ -29,7 +29,7 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);
   if (uid === undefined || Object.keys(activePods).length === 0) return nodeName;
-  // The UID may be any text, for example `__proto__`.
+  // The UID can be any text, for example `__proto__`.
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
@@ -152,7 +152,7 @@ function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): n
 export interface Retry {
   /**
    * `TryNow`: the evacuation backs off, and `spec.retryAt` ends the back-off. `StartNew`: the evacuation was abandoned,
-   * and a new evacuation starts without its attempts.
+   * and a new evacuation counts its attempts from zero.
    */
   readonly retry: "TryNow" | "StartNew";
   readonly evacuation: EvacuationFacts;

@@ -16,8 +16,8 @@ export function isMarked(vmi: VmiFacts): boolean {
 }
 
 /**
- * Returns whether the VMI's evacuationNodeName is a former node. KubeVirt's webhook may write it after the VM has
- * moved. The VMI cannot be marked for another node until it is removed.
+ * Returns whether the VMI's evacuationNodeName is a former node. KubeVirt's webhook can set the field after the VM has
+ * moved. Until the field is cleared, KubeVirt cannot mark the VMI for another node.
  */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
@@ -60,8 +60,8 @@ export function markActions(
 }
 
 /**
- * Returns the value of Lifeboat's label. Lifeboat's MigrationPolicy for urgent migrations may slow down or pause the
- * guest.
+ * Returns the value of Lifeboat's label. Lifeboat's MigrationPolicy for urgent migrations allows KubeVirt to slow down
+ * or pause the guest.
  */
 export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
   return isGentle === true ? "normal" : CAUSE[cause].urgency;
@@ -99,7 +99,7 @@ export function isTakenBack(f: EvacuationCase): boolean {
 const MARKING_SECONDS = 15;
 
 /**
- * Returns whether a running review may still set the evacuationNodeName. Until then, the Evacuation must not end,
+ * Returns whether a running review might still set the evacuationNodeName. Until then, the Evacuation must not end,
  * because Lifeboat would treat this evacuationNodeName as a new request.
  */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {

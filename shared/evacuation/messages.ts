@@ -113,7 +113,7 @@ export const EVACUATION_MESSAGES = {
   runningContinues: ({ name }: Named) =>
     `migration ${name} already moves the VM, and Lifeboat lets the migration finish`,
   foreignContinues: ({ name }: Named) =>
-    `Lifeboat does not delete migration ${name}, which another party created and which may still move the VM`,
+    `Lifeboat does not delete migration ${name}, which another party created and which can still move the VM`,
 
   // Cleanup after an evacuation
   toBeReleased: "Lifeboat has not yet removed the VMI's evacuationNodeName and the migrations that have not started",
@@ -134,20 +134,20 @@ export const EVACUATION_MESSAGES = {
       : "KubeVirt has the request, but virt-controller has not acted on it",
   requestHeld: (why: string) =>
     `KubeVirt has not acted on the request, and Lifeboat does not repeat the request: ${why}`,
-  paused: "spec.progress of its NodeEvacuation is Paused",
-  nodeSchedulable: "its node is schedulable",
+  paused: "spec.progress of the NodeEvacuation is Paused",
+  nodeSchedulable: "the VM's node is schedulable",
   shutsDown: "the guest shuts down",
   startsElsewhere: "KubeVirt starts the VM on another node",
   offAndStartsElsewhere: "the VM is off, and KubeVirt starts it on another node",
   canMigrateNow: "the VM can migrate now",
   withdrawnWhileOff: `${WITHDRAWN}, and the VM is off or about to start`,
   startedByAnother: "another party has started the VM again",
-  vmDeleted: "its VirtualMachine was deleted",
+  vmDeleted: "the VirtualMachine was deleted",
   runStrategyChanged: "the run strategy of the VM has changed",
   requestEnded: "the NodeEvacuation of this restart or stop was cancelled or has ended",
   restarted: (nodeName: string) => `restarted on node ${nodeName}`,
   stopped: (e: EvacuationFacts) =>
-    `stopped; Lifeboat starts it when its node is schedulable again. To start it earlier: ${startCommand(e)}`,
+    `stopped; Lifeboat starts the VM when its node is schedulable again. To start the VM now: ${startCommand(e)}`,
   stoppedThenCancelled: "stopped, but the evacuation was cancelled: Lifeboat starts the VM again",
 
   // Start of a stopped VM

@@ -21,7 +21,7 @@ import { ofVmi } from "./identity.ts";
 
 type Chain = readonly Action[];
 
-/** Plans the Evacuations of VMIs. Read the Evacuations before the VMIs. */
+/** Plans the Evacuations of VMIs. The caller must read the Evacuations before the VMIs. */
 export function planEvacuations(w: EvacuationWorld): Plan {
   const started = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const active = each(w.evacuations.filter(isActive), (e) => reconcile(e, w));
@@ -55,7 +55,7 @@ export function planByTaint(w: EvacuationWorld): Plan {
   return { chains: [...cleared(w), ...started], again: started.length > 0 };
 }
 
-/** Plans new Evacuations. Read the Evacuations before the VMIs. */
+/** Plans new Evacuations. The caller must read the Evacuations before the VMIs. */
 export function planNewEvacuations(w: EvacuationWorld): Plan {
   const byMark = w.vmis.flatMap((vmi) => startByMark(vmi, w));
   const { chains, again } = planByTaint(w);

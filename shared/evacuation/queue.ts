@@ -14,7 +14,7 @@ export function doubled(first: number, failures: number, most: number): number {
 export const KUBEVIRT_SECONDS = 20;
 const MOST_KUBEVIRT_SECONDS = 320;
 
-/** Returns whether a migration without a target pod has waited longer than KubeVirt's own back-off. */
+/** Returns whether a migration without a target pod has waited `stuckSeconds` longer than KubeVirt's own back-off. */
 export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): boolean {
   if (m.targetPod !== undefined || m.phase === "Scheduling") return false;
   const attempts = inheritedAttempts(e);

@@ -99,7 +99,8 @@ function kubevirtBackingOff(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Treats a migration that cannot start as a failed attempt. KubeVirt's own migration during a back-off is no attempt.
+ * Treats a migration that cannot start as a failed attempt. A migration that KubeVirt creates during Lifeboat's
+ * back-off is not an attempt.
  */
 function migrationStuck(f: EvacuationCase): Next | undefined {
   const migration = world.attemptOf(f);

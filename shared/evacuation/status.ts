@@ -42,7 +42,7 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     // A retry ends the back-off.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
-    // An ended Evacuation may still have a `nextAttemptTime`, which is the back-off for the VM's next Evacuation.
+    // `more` can set a `nextAttemptTime` for an ended Evacuation: the end of the back-off for the VM's next Evacuation.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),
     attempts: inheritedAttempts(e),
     ...more,
@@ -104,7 +104,7 @@ export function statusHeldOff({ status }: EvacuationFacts, now: Date, message: s
   return { ...status, conditions: conditionsAfter(status.conditions, [heldOff(message)], now.toISOString()) };
 }
 
-/** Returns the status after the cleanup. `message` explains why nothing was cleaned up. */
+/** Returns the status after the cleanup. `message` explains why something was not cleaned up. */
 export function statusReleased({ status }: EvacuationFacts, now: Date, message = ""): EvacuationStatus {
   const conditions = conditionsAfter(status.conditions, [{ ...RELEASED, message }], now.toISOString());
   return { ...status, conditions };

@@ -80,7 +80,7 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
   return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
 }
 
-/** The time in seconds after the deadline in which the requester or the scheduler may still delete the pod. */
+/** The time in seconds after the deadline in which the requester or the scheduler might still delete the pod. */
 export const LATEST_SECONDS = 30;
 
 /**
@@ -112,7 +112,7 @@ export function isPodDecisive(e: EvacuationFacts, now: Date): boolean {
 
 /**
  * Returns whether an external controller moves the VM. If it does, Lifeboat neither creates nor deletes migrations of
- * the VM, because the controller may try again or shut the VM down.
+ * the VM, because the controller might try again or shut the VM down.
  */
 export function isExternal({ vmi, w }: EvacuationCase): boolean {
   return !MIGRATES[strategyOf(vmi, w.settings)];
@@ -136,7 +136,7 @@ export function isElsewhere({ e, vmi }: EvacuationCase): boolean {
   return vmi.nodeName !== undefined && from !== vmi.nodeName;
 }
 
-/** Returns whether the cause may disappear before the VM has moved. */
+/** Returns whether the cause can disappear before the VM has moved. */
 export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }
@@ -154,7 +154,7 @@ export function nodeOf({ nodeName }: Pick<VmiFacts, "nodeName">, facts: Facts): 
   return nodeName === undefined ? undefined : facts.get("nodes", named(nodeName));
 }
 
-/** Returns the pod that the VM has to leave. Returns undefined if KubeVirt no longer lists the pod. */
+/** Returns the pod that the VM has to leave. Returns undefined if the pod no longer exists. */
 export function podOf({ e, vmi, w }: EvacuationCase): PodFacts | undefined {
   return podsOf(vmi, w.facts).find(({ uid }) => uid === podUIDOf(e));
 }

@@ -81,7 +81,7 @@ export const REMEDY = {
   BudgetExhausted:
     "the owner of the PodDisruptionBudget: add replicas, repair unhealthy replicas, or allow more disruptions",
   BudgetOfController:
-    "nobody has to act yet: the budget's controller may allow the eviction later. If the eviction stays refused, the administrator of that controller has to act",
+    "nobody has to act yet: the budget's controller might allow the eviction later. If the eviction stays refused, the administrator of that controller has to act",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: change them so that only one selects the pod",
   LeftOver: "an administrator: make sure that no guest runs in the pod, then kubectl delete pod",
   BoundToNode: "the VM's owner: change its nodeSelector or affinity, or stop the VM",
@@ -90,7 +90,7 @@ export const REMEDY = {
   Orphaned: "the person who drains: kubectl delete pod, because the pod's VMI is gone",
   Finalizers: "the owner of the finalizers: make the controller that set the finalizers remove them",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
-  QuotaExceeded: "the owner of the ResourceQuota: leave enough for a second pod of the VM while the VM moves",
+  QuotaExceeded: "the owner of the ResourceQuota: leave enough quota for a second pod of the VM while the VM moves",
   NoRoom:
     "an administrator: add a node, or free room on another node; if the message names Taints, uncordon a node or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes the pod, and nothing creates it again",

@@ -28,8 +28,8 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * Returns whether an eviction or node pressure starts an evacuation of the VM. If it does, a deletion of the VM's pod
- * is refused.
+ * Returns whether an eviction or node pressure starts an evacuation of the VM. The guard refuses deletions only if it
+ * does.
  */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";

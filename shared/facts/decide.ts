@@ -2,7 +2,7 @@
 import { ClusterError } from "../kube/failures.ts";
 import { type Answer, type Facts, factsFrom, NotYetRead, type Question, textOf } from "./facts.ts";
 
-/** Answers one question. Rejects with a ClusterError if the read fails. */
+/** Answers one question: reads an object or a list. Rejects with a ClusterError if the read fails. */
 export type Reads = (question: Question) => Promise<Answer>;
 
 export interface RuleAnswer<T> {

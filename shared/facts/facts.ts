@@ -16,7 +16,7 @@ export interface View<T> {
   readonly resource: Resource;
   readonly name: string;
   /**
-   * Returns the schema of an object. Each read uses a new schema, because a schema may share equal values among list
+   * Returns the schema of an object. Each read uses a new schema, because a schema can share equal values among list
    * items.
    */
   readonly schema: () => z.ZodMiniType<T>;
@@ -40,7 +40,7 @@ export interface Facts {
   get<K extends Kind>(kind: K, key: NamespacedName): Fact<K> | undefined;
   /** Returns the whole list. Fails if an object cannot be parsed. */
   list<K extends Kind>(kind: K, selection?: Selection): readonly Fact<K>[];
-  /** Returns the objects that can be parsed. An object that is missing from this list may still exist. */
+  /** Returns the objects that can be parsed. An object that is missing from this list might still exist. */
   readable<K extends Kind>(kind: K, selection?: Selection): Readable<Fact<K>>;
 }
 

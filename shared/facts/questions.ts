@@ -93,7 +93,7 @@ export function migrationsOf(vmi: NamespacedName, facts: Facts): readonly Migrat
   return lists.flat().filter(({ namespace, vmiName }) => namespace === vmi.namespace && vmiName === vmi.name);
 }
 
-/** Lists the pods with the label of the VMI's launcher pods. Other pods may have the same label. */
+/** Lists the pods with the label of the VMI's launcher pods. Other pods can have the same label. */
 export function podsOf(vmi: VmiFacts, facts: Facts): readonly PodFacts[] {
   return facts.readable("pods", selectPodsOf(vmi)).items;
 }

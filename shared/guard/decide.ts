@@ -62,7 +62,7 @@ interface Allowal {
    */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
-  /** Whether a policy of the API server may refuse this deletion. If it may, Lifeboat itself deletes the pod. */
+  /** Whether a policy of the API server could refuse this deletion. If it could, Lifeboat itself deletes the pod. */
   readonly isByLifeboat?: true;
 }
 

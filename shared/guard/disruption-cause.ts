@@ -45,7 +45,7 @@ type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
  * Lists the recorded disruptions, oldest first. A disruption is listed until its Evacuation has ended and the back-off
- * is over. The disruption of a Duplicate is listed as long as the Evacuation that continues.
+ * is over. If the Evacuation ended as a Duplicate, its disruption is listed as long as that of the older Evacuation.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -71,7 +71,7 @@ function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts,
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // A preempted pod may take long to terminate, so its preemption is not over yet.
+  // A preempted pod can take long to terminate, so its preemption is not over yet.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
@@ -169,7 +169,7 @@ interface Deletion extends Moment, DeletionTerms {
 /** The shortest grace period in seconds for which the policy refuses deletions on a terminating node. */
 const HELD_SECONDS = 60;
 
-/** Returns whether a policy of the API server may refuse the deletion. */
+/** Returns whether a policy of the API server could refuse the deletion. */
 export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Deletion): boolean {
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);

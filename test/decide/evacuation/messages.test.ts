@@ -33,7 +33,7 @@ const untainted = { nodes: [node()], pods: [pod()] };
 
 const BY_INTENT = "spec.intent is Withdrawn";
 const FINISHES = "; migration kubevirts already moves the VM, and Lifeboat lets the migration finish";
-const HERS = "; Lifeboat does not delete migration hers, which another party created and which may still move the VM";
+const HERS = "; Lifeboat does not delete migration hers, which another party created and which can still move the VM";
 
 describe("the message of an Evacuation that ends", () => {
   // prettier-ignore
