@@ -34,7 +34,7 @@ export async function evacuateVm(key: NamespacedName, asking: Requester): Promis
 
 /**
  * Ends the back-off of the VM's evacuation. If the last evacuation was abandoned, starts a new evacuation. Returns
- * `NothingFailed` if no evacuation backs off or was abandoned.
+ * `NothingFailed` if the VM has neither an evacuation that backs off nor an abandoned evacuation.
  */
 export async function retryVm(
   key: NamespacedName,

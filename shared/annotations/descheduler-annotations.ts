@@ -11,7 +11,7 @@ import { EVICTION_IN_PROGRESS_ANNOTATION, REQUEST_EVICT_ONLY_ANNOTATION } from "
 import type { Moment } from "../settings/time.ts";
 import { isFinal, isMigrationTarget, keyOf } from "../kube/objects.ts";
 
-/** `Guest`: the guest runs in this pod. `Other`: the guest may migrate to this pod, or has left it. */
+/** `Guest`: the guest runs in this pod. `Other`: the guest can migrate to this pod, or has left it. */
 export const POD_ROLES = ["Guest", "Other", "Completed", "Terminating"] as const;
 export type PodRole = (typeof POD_ROLES)[number];
 export type MarkState = "Marked" | "Stale" | "Unmarked";

@@ -1,6 +1,6 @@
 /**
  * Reads the descheduler's policy file. Leaves out and reports unknown or wrong plugins. Other mistakes are errors,
- * because a limit or a filter could be lost.
+ * because a cycle that ignores a wrong limit or filter could evict too many pods.
  */
 import * as z from "zod/mini";
 import type { Client } from "../kube/client.ts";

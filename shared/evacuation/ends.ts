@@ -49,7 +49,7 @@ export function withdrawn(f: EvacuationCase): Next | undefined {
   return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", MESSAGES.withdrawn) : undefined;
 }
 
-/** Ends the Evacuation if its node no longer has the drain taint. */
+/** Ends the Evacuation if the VM's node no longer has the drain taint. */
 export function drainTaintGone(f: EvacuationCase): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f.vmi, f.w.facts) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;

@@ -69,7 +69,7 @@ export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
 
 /**
  * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label at the hand-over of
- * the migration, at least 20 s later.
+ * the last migration, at least 20 s after the failure of the previous migration.
  */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;

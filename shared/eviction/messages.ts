@@ -37,7 +37,7 @@ export const MESSAGE = {
     `Evacuation in progress: Eviction triggered evacuation of ${quotedVmi(vmi)}` +
     (ended === undefined
       ? ""
-      : `; the last evacuation was ${ended.toLowerCase()}, and KubeVirt has marked the VM again`),
+      : `; the last evacuation was ${ended.toLowerCase()}, and KubeVirt has marked the VM for evacuation again`),
   NotMigratable: (vmi: VmiFacts, strategy: string) =>
     `${quotedVmi(vmi)} is configured with eviction strategy ${strategy} but is not live-migratable: ${pinnedBecause(vmi)}`,
   UnknownStrategy: (vmi: VmiFacts, field: string, value: string) =>
@@ -53,7 +53,7 @@ export const MESSAGE = {
   /** KubeVirt's own webhook starts an evacuation even if Lifeboat refuses the request. */
   BackingOff: (vmi: VmiFacts, ended: string, seconds: number) =>
     `the last evacuation of ${quotedVmi(vmi)} was ${ended.toLowerCase()}; Lifeboat starts no new evacuation for ` +
-    `${Math.ceil(seconds)} s, but KubeVirt's own webhook can mark the VM: stop the drain to keep the VM on its node`,
+    `${Math.ceil(seconds)} s, but KubeVirt itself can still evacuate the VM: stop the drain to keep the VM on its node`,
   ShutdownByStrategy: (vmi: VmiFacts) =>
     `${quotedVmi(vmi)} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: ${pinnedBecause(vmi)}`,
   asked: (username: string, pod: Pick<PodFacts, "name">, next: string) =>
@@ -84,7 +84,7 @@ export const REMEDY = {
     "nobody has to act yet: the budget's controller might allow the eviction later. If the eviction stays refused, the administrator of that controller has to act",
   SeveralBudgets: "the owner of the PodDisruptionBudgets: change them so that only one selects the pod",
   LeftOver: "an administrator: make sure that no guest runs in the pod, then kubectl delete pod",
-  BoundToNode: "the VM's owner: change its nodeSelector or affinity, or stop the VM",
+  BoundToNode: "the VM's owner: change the VM's nodeSelector or affinity, or stop the VM",
   MigrationsOff: "the administrator of the KubeVirt CR: raise the limit of migrations above 0",
   NameTooLong: "the VM's owner: stop the VM, or create it again with a shorter name",
   Orphaned: "the person who drains: kubectl delete pod, because the pod's VMI is gone",
@@ -103,7 +103,7 @@ export const REMEDY = {
     "the VM's owner, or an administrator: remove the cause that the Evacuation's message names, then try again",
   SchedulingGated: "the owner of the scheduling gate that the message names: remove the gate from the target pod",
   TargetRefused:
-    "an administrator: change the policy or webhook in the message, so that KubeVirt can create the target pod",
+    "an administrator: change the policy or webhook that the message names, so that KubeVirt can create the target pod",
   TargetNotStarted: "an administrator: kubectl describe pod says what the target pod waits for",
   MigrationBlocked: "the VM's owner: end the backup, detach the utility volume, or raise the quota",
 } as const;
@@ -111,7 +111,7 @@ export const REMEDY = {
 /** Lists the remedies for reasons that only blocked Evacuations have. */
 const BLOCKED = {
   NotMarked:
-    "the administrator of KubeVirt: repair its eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
+    "the administrator of KubeVirt: repair KubeVirt's eviction webhook (kubectl get validatingwebhookconfiguration virt-api-validator -o yaml)",
   NotScheduled: "nobody has to act: the VM is starting",
   BeingReceived: "nobody has to act: the VM is moving here from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete that migration; the VM then gets another migration",
@@ -127,7 +127,7 @@ export function remedyOfBlocked(reason = ""): string {
   return ownValue<string>(BLOCKED, reason) ?? remedyOf(reason) ?? REMEDY.NotMigratable;
 }
 
-/** The maximum length of a warning, in characters. The API server may shorten longer warnings (`truncateItemRunes`). */
+/** The maximum length of a warning, in characters. The API server can shorten longer warnings (`truncateItemRunes`). */
 const MOST_CHARACTERS = 256;
 
 /**
@@ -177,7 +177,7 @@ function progressText({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts 
     case "Abandoned":
       return `the last evacuation of ${vmi} was abandoned: ${message}`;
     case "Withdrawn":
-      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before ${until}, but KubeVirt's webhook can mark the VM`;
+      return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before ${until}, but KubeVirt itself can still evacuate the VM`;
     case "BackingOff":
       return `evacuation of ${vmi} waits until ${until} after ${failures(attempts, maxAttempts)}: ${message}`;
     case "Blocked":

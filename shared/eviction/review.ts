@@ -1,5 +1,5 @@
 /**
- * Reads the facts about an eviction and decides on it. Facts from watches, which may be outdated, are enough for a
+ * Reads the facts about an eviction and decides on it. Facts from watches, which can be outdated, are enough for a
  * refusal.
  */
 import { areBudgetsWanted } from "../budget/budget.ts";
@@ -27,7 +27,7 @@ export interface EvictionRequest {
 
 export interface ReviewDeps {
   readonly cluster: Client;
-  /** A client whose reads may be outdated. */
+  /** A client whose reads can be outdated. */
   readonly cached?: Client | undefined;
   readonly settings: () => Promise<Settings>;
   readonly now: Date;

@@ -7,7 +7,7 @@ export type Reads = (question: Question) => Promise<Answer>;
 
 export interface RuleAnswer<T> {
   readonly answer: T;
-  /** Whether the last run of the rule used facts that may be outdated. */
+  /** Whether the last run of the rule used facts that can be outdated. */
   readonly isCached: boolean;
   readonly reads: number;
   readonly rounds: number;
@@ -45,7 +45,7 @@ export async function decide<T>(
   }
 }
 
-/** A source of facts that may be outdated, with a check whether a decision on these facts is safe. */
+/** A source of facts that can be outdated, with a check whether a decision on these facts is safe. */
 export interface Source<T> {
   readonly reads: Reads;
   readonly isSafe: (answer: T) => boolean;

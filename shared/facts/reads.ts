@@ -22,7 +22,7 @@ export function watchedReads(stores: Stores, cluster: Client): Reads {
 }
 
 function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | undefined {
-  // A watch stores only the fields in the table of resources, and a view may need other fields.
+  // A watch stores only the fields in the table of resources, and a view can need other fields.
   if (typeof kind !== "string") return undefined;
   if (key !== undefined) {
     const shown = shownObject(stores, kind, key);
@@ -32,7 +32,7 @@ function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | u
   return items && { value: items, isCached: true };
 }
 
-/** Answers questions from the given answers, which may be outdated, and reads all other answers. */
+/** Answers questions from the given answers, which can be outdated, and reads all other answers. */
 export function givenReads(given: readonly (readonly [Question, Answer])[], otherwise: Reads): Reads {
   const answers = new Map(given.map(([question, answer]) => [textOf(question), { ...answer, isCached: true }]));
   return async (question) => answers.get(textOf(question)) ?? (await otherwise(question));

@@ -1,5 +1,5 @@
 /**
- * Lists the actions that are safe on cached facts, which may be outdated. For all other actions Lifeboat decides again
+ * Lists the actions that are safe on cached facts, which can be outdated. For all other actions Lifeboat decides again
  * on live facts.
  */
 import type { Action } from "../kube/action.ts";

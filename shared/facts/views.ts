@@ -6,5 +6,5 @@ import type { View } from "./facts.ts";
 /** Nodes with their allocatable resources. */
 export const ROOMY_NODES: View<ScheduledNode> = { resource: "nodes", name: "Roomy", schema: () => NodeWithResources };
 
-/** Pods with all labels, because a PodDisruptionBudget may select by any label. */
+/** Pods with all labels, because a PodDisruptionBudget can select by any label. */
 export const SCHEDULED_PODS: View<ScheduledPod> = { resource: "pods", name: "Scheduled", schema: scheduledPodSchema };

@@ -45,7 +45,8 @@ type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
  * Lists the recorded disruptions, oldest first. A disruption is listed until its Evacuation has ended and the back-off
- * is over. If the Evacuation ended as a Duplicate, its disruption is listed as long as that of the older Evacuation.
+ * is over. If the Evacuation ended as a Duplicate, the older Evacuation, which continues, determines how long the
+ * disruption is listed.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,

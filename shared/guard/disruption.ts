@@ -34,7 +34,7 @@ export interface DisruptionWorld extends Deciding {
   readonly evacuations: readonly EvacuationFacts[];
   /**
    * The launcher pods to check: pods from an event, pods on nodes with a NoExecute taint, and pods with a deadline that
-   * may have passed.
+   * might have passed.
    */
   readonly pods: readonly PodFacts[];
 }

@@ -42,7 +42,7 @@ export const GUARD_MESSAGES = {
   refusesDeletions: (causes: readonly string[]) => `the guard refuses deletions: ${causes.join(", ")}`,
   off: "the guard is off",
   refusesNothing: "the guard is installed and refuses nothing",
-  noGate: "none of its feature gates is on",
+  noGate: "none of the guard's feature gates is on",
   handlerEnds: "a NoExecute taint evicts virt-handler",
   policiesMissing: "the guard's policies are missing",
   policyWithoutGate: "a policy of the guard exists although its feature gate is off",

@@ -1,4 +1,4 @@
-/** Reads the facts about a deletion that may be a disruption, and decides on it. */
+/** Reads the facts about a deletion that might be a disruption, and decides on it. */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
 import { allow, decideDeletion, type DeletionDecision, type DeletionFacts } from "./decide.ts";
@@ -11,7 +11,7 @@ import type { Performing } from "../act/perform.ts";
 import { readEvacuationsOf, readKubeVirt, observeSubjectOf } from "../kube/requests.ts";
 
 export interface DeletionRequest extends DeletionTerms {
-  /** The pod from the API server's request. For an ordinary deletion, Lifeboat reads nothing else. */
+  /** The pod from the API server's request. If the guard's settings do not list the requester, nothing else is read. */
   readonly pod: PodFacts;
 }
 

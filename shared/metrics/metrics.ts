@@ -179,7 +179,7 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
 }
 
-/** Counts Blocked Evacuations by reason. Most reasons come from KubeVirt, and later versions may add reasons. */
+/** Counts Blocked Evacuations by reason. Most reasons come from KubeVirt, and later versions can add reasons. */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const blocked = evacuations.filter(
     ({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForExternalController",

@@ -24,12 +24,12 @@ export interface Profile {
 }
 
 export interface DeschedulerPolicy {
-  /** Selects the nodes for plugins. If it is undefined, plugins receive all nodes. */
+  /** Selects the nodes for plugins. If it is undefined, plugins receive all Ready nodes. */
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * How long an Evacuation may wait for its migration, in seconds. The limits count a pod that another party should
-   * evict for the same time.
+   * How long an Evacuation may wait for its migration, in seconds. For the same time,
+   * the limits count a pod that another party should evict.
    */
   readonly requestTtlSeconds: number;
   /** An answer that starts with one of these texts means that the pod is evicted later. */

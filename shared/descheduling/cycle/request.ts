@@ -116,7 +116,7 @@ function requesterOf({ profile, plugin }: Nominated): string {
   return `${DESCHEDULING}: ${profile}/${plugin}`;
 }
 
-/** Requests an evacuation. Reads the VM's Evacuations first, because another evacuation may have started recently. */
+/** Requests an evacuation. Reads the VM's Evacuations first, because another evacuation might have started recently. */
 async function evacuate(nominated: Nominated, vmi: VmiFacts, r: Requesting): Promise<RequestResult | CycleEnd> {
   const { name, uid } = nominated.pod;
   const evacuations = await r.requests.evacuationsOf(vmi);
@@ -163,7 +163,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** Counts a request. Includes requests without an answer, because they may have started an evacuation. */
+/** Counts a request. Includes requests without an answer, because they might have started an evacuation. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
   if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
   if (outcome === "Evicted") counters.evicted(pod);

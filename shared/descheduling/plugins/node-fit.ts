@@ -1,6 +1,6 @@
 /**
  * Decides whether a pod could run on another node, with the rules of the scheduler. Compares anti-affinity only with
- * pods of that node. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler
+ * the pods of the other node. Upstream: `NodeFit`, `PodFitsAnyNode`, `PodFitsAnyOtherNode` of the descheduler
  * (pkg/descheduler/node).
  */
 import { obstacleTo, repelling, roomOn, type Spot } from "../../preflight/fit.ts";

@@ -41,7 +41,7 @@ export interface PluginWorld {
 }
 
 export interface EvictorWorld extends Omit<PluginWorld, "evictor" | "nodes"> {
-  /** All Ready nodes, because a pod may move to a node that the policy does not select. */
+  /** All Ready nodes, because a pod can move to a node that the policy does not select. */
   readonly nodes: readonly ScheduledNode[];
   /** Returns the number of pods of this owner in the namespace. Includes finished pods. */
   replicasOf(namespace: string, ownerUID: string): number;

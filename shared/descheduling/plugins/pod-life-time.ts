@@ -22,7 +22,7 @@ export const podLifeTime: Plugin<Arguments> = {
     const pods = world.nodes.flatMap(({ name }) => world.podsOn(name));
     const oldestFirst = by((pod: ScheduledPod) => pod.createdAt);
     for (const nomination of nominationsAmong(pods, { args, world, nominationOf }, oldestFirst)) {
-      // `NodeLimit` is ignored, because the next pod may be on another node.
+      // `NodeLimit` is ignored, because the next pod can be on another node.
       if ((yield nomination) === "TotalLimit") return;
     }
   },

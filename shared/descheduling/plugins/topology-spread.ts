@@ -138,7 +138,7 @@ const LARGEST_FIRST: Order<Domain> = inLevels(
   by(({ name }) => name),
 );
 
-/** Counts the pods in each domain. Like the scheduler and unlike upstream, includes pods that may not be evicted. */
+/** Counts the pods in each domain. Like the scheduler and unlike upstream, includes pods that must not be evicted. */
 function domainsOf({ topologyKey, selector, counts }: Constraint, pods: readonly ScheduledPod[], run: Run): Domain[] {
   const { args, world, gone } = run;
   const nodes = world.nodes.filter((node) => ownValue(node.labels, topologyKey) !== undefined && counts(node));

@@ -187,7 +187,7 @@ describe.each(["Abandoned", "Withdrawn"] as const)("an eviction after an evacuat
     const inherited = { attempts: 5, notBefore: time(100.2) };
     expect(only("CreateEvacuation", decision.actions)).toMatchObject([{ evacuation: { spec: { inherited } } }]);
     const message = `Evacuation in progress: Eviction triggered evacuation of ${NAMED}`;
-    const ended = `the last evacuation was ${phase.toLowerCase()}, and KubeVirt has marked the VM again`;
+    const ended = `the last evacuation was ${phase.toLowerCase()}, and KubeVirt has marked the VM for evacuation again`;
     expect(decision).toMatchObject({ message: `${message}; ${ended}` });
     expect(decided({ vmi: marked(), evacuations: [rested, next] })).toMatchObject({ message });
   });

@@ -50,7 +50,7 @@ const rows: readonly (readonly [reason: DenyReason | "ShutdownByStrategy", Parti
   ["MigrationTarget",      { pod: pod({ nodeName: "node02" }) },              `Eviction request for target Pod: ${NAMED} is on node "node01"`],
   ["NotScheduled",         { vmi: without(vmi(), "nodeName") },               `${NAMED} is not on a node yet`],
   ["HotplugOfLiveVmi",     { pod: hotplug(), launcher: pod() },               `cannot evict hotplug pod: hp-volume-7c9qd holds a volume of running ${NAMED}`],
-  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat starts no new evacuation for 20 s, but KubeVirt's own webhook can mark the VM: stop the drain to keep the VM on its node`],
+  ["BackingOff",           { evacuations: [rested] },                         `the last evacuation of ${NAMED} was abandoned; Lifeboat starts no new evacuation for 20 s, but KubeVirt itself can still evacuate the VM: stop the drain to keep the VM on its node`],
   ["ShutdownByStrategy",   { vmi: ifPossible },                               `${NAMED} will be shut down: eviction strategy LiveMigrateIfPossible, not live-migratable: DisksNotLiveMigratable`],
 ];
 
@@ -84,7 +84,7 @@ const abandoned = endedEvacuation("Abandoned", {
 });
 const ABANDONED = `the last evacuation of ${NAMED} was abandoned: 5 attempts have failed; the last failure: no room`;
 const withdrawn = endedEvacuation("Withdrawn", { ...older, status: { nextAttemptTime: time(20) } });
-const WITHDRAWN = `the last evacuation of ${NAMED} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before 2026-03-01T12:00:20Z, but KubeVirt's webhook can mark the VM`;
+const WITHDRAWN = `the last evacuation of ${NAMED} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before 2026-03-01T12:00:20Z, but KubeVirt itself can still evacuate the VM`;
 const backingOff = { phase: "BackingOff", attempts: 2, message: "no room", nextAttemptTime: time(40) } as const;
 const BACKING_OFF = `evacuation of ${NAMED} waits until 2026-03-01T12:00:40Z after 2 of 5 attempts have failed: no room`;
 const blocked = {
