@@ -30,8 +30,8 @@ async function withUser(found: EvacuationFacts, evacuation: NewEvacuation, clust
   if (!hasNoRequester(found)) return await withAnother(found, evacuation.spec.requestedBy, cluster);
   const spec = { requestedBy: manifests.userOf(evacuation.spec) };
   const renamed = await cluster.patch("evacuations", found, { metadata: { uid: found.uid }, spec });
-  // 409, 404: the Evacuation was changed or deleted. 422: the Evacuation already has a requester, or the installed CRD
-  // does not allow this change.
+  // 409, 404: the Evacuation was changed or deleted. 422: the Evacuation already has a requester, or the CRD of an
+  // older version of Lifeboat is installed.
   return renamed.code < 300 ? renamed.facts() : found;
 }
 
