@@ -37,8 +37,8 @@ export function newRollingMaintenance(names: readonly string[], now: Date, spec:
 export type Changed = "Done" | "Lacking" | "TryAgain";
 
 /**
- * Changes a NodeEvacuation. The patch fails if `virtualMachines` has changed since the user's permissions were checked.
- * The effects of this field on VMs need separate permissions.
+ * Changes a NodeEvacuation. The patch fails if `whenBlocked` or `whenAttemptsFail` has changed since the object was
+ * read, because these two fields decide whether the drain restarts or stops VMs.
  */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,
@@ -51,8 +51,8 @@ export async function changeNodeEvacuation(
 }
 
 /**
- * Changes a RollingMaintenance. The patch fails if `virtualMachines` of the template has changed since the user's
- * permissions were checked.
+ * Changes a RollingMaintenance. The patch fails if `whenBlocked` or `whenAttemptsFail` of the template has changed
+ * since the object was read, because these two fields decide whether the drains restart or stop VMs.
  */
 export async function changeRolling(
   { name, uid, spec: { template } }: RollingMaintenanceFacts,

@@ -1,6 +1,6 @@
 /**
- * Finds nodes whose drains start before this node's drain. The VMs of these nodes take room on the remaining nodes
- * first.
+ * Finds the nodes that are drained before a given node. The VMs of these nodes take room on the remaining nodes before
+ * the VMs of the given node do.
  */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -13,7 +13,8 @@ import { hasStarted, isTimeReached } from "./world.ts";
 
 /**
  * Lists the NodeEvacuations of other nodes that have not started and will start before this NodeEvacuation. If several
- * NodeEvacuations are due, the oldest starts first. The preflight itself reads NodeEvacuations that have started.
+ * NodeEvacuations are due, the oldest starts first. NodeEvacuations that have started are not listed, because the
+ * preflight (the forecast of one drain) reads them itself.
  */
 export function aheadOf(
   ne: NodeEvacuationFacts,
@@ -30,7 +31,7 @@ export function aheadOf(
   });
 }
 
-/** Returns the options of the drain, without `force`. */
+/** Returns the options of the drain. The option `force` is always false. */
 export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
   const deleteEmptyDirData = otherPods === "EvictWithLocalData";
   return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };
@@ -43,7 +44,7 @@ export interface Ahead {
 }
 
 /**
- * Returns the facts as if the VMs of the other nodes had already moved. A VM that fits on no other node does not move.
+ * Returns the facts as if the VMs of the nodes in `ahead` had already moved. A VM that fits on no other node stays.
  */
 export function placedFirst(facts: PreflightFacts, ahead: readonly Ahead[]): PreflightFacts {
   return ahead.reduce(placeOne, facts);
@@ -73,7 +74,7 @@ function placeOne(facts: PreflightFacts, one: Ahead): PreflightFacts {
   return { ...facts, otherPods };
 }
 
-/** Returns whether the VM will move or restart and its new pod does not exist yet. */
+/** Returns true if the VM will move or restart, and no other node has the VM's new pod yet. */
 function isToLeave(
   pod: PreflightPod,
   { ne, vmis }: Ahead,

@@ -1,4 +1,4 @@
-/** Lists the pods and VMs that cannot leave a node, with the reason and the time since when. */
+/** Lists the pods and VMs that cannot leave a node, with the reason and the time at which each was first listed. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import { isOfVm, keyOf } from "../kube/objects.ts";
@@ -19,8 +19,8 @@ import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
-  // The list has a maximum length. VMs that Lifeboat shuts down come first, because they must be in two successive
-  // lists.
+  // The list has a maximum length. VMs that Lifeboat will restart or stop come first, because Lifeboat does this only
+  // after the list has named the VM for TWICE_SECONDS.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
@@ -74,7 +74,7 @@ function podBlocker(subject: Subject, w: NodeWorld): NodeBlocker | undefined {
 
 const LONG_SECONDS = 3600;
 
-/** Returns why a terminating pod may take unusually long. */
+/** Returns why a terminating pod will probably need unusually long to end. */
 function slowToEnd(pod: PreflightPod, w: NodeWorld): string | undefined {
   const node = nodeToDrain(w);
   if (pod.goneBy === undefined || node === undefined) return undefined;

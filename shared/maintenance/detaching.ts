@@ -1,6 +1,6 @@
 /**
- * Finds the volumes that are still attached to a node after its VMs have left. The node may write to these volumes
- * until they are detached.
+ * Finds the volumes that are still attached to a node after its VMs have left. The node can still write to these
+ * volumes until they are detached.
  */
 import { unlessFailed, type View } from "../facts/facts.ts";
 import { ClusterError, isLasting, isOddObject } from "../kube/failures.ts";

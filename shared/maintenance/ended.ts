@@ -80,8 +80,8 @@ function withdrawn(evacuations: readonly EvacuationFacts[]): readonly Action[] {
 }
 
 /**
- * Removes Lifeboat's annotation from a node that somebody else has uncordoned. Otherwise Lifeboat would treat a later
- * cordon by somebody else as its own.
+ * Removes Lifeboat's annotation from a node that somebody else has uncordoned. Otherwise, Lifeboat would mistake
+ * a later cordon by somebody else for its own.
  */
 export function disowned(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];

@@ -17,12 +17,12 @@ export const maintenance = {
     grant(
       "get",
       "kubevirt.io/virtualmachines",
-      "no NodeEvacuation continues: the annotations of VMs' owners are unknown",
+      "no NodeEvacuation continues: Lifeboat cannot read the annotations that owners set on VMs",
     ),
     grant(
       "list",
       "storage.k8s.io/volumeattachments",
-      "a node counts as drained although volumes may still be attached",
+      "a node counts as drained although volumes might still be attached to it",
     ),
     grant("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
     grant("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),

@@ -24,7 +24,7 @@ import type { NodeWorld } from "./world.ts";
 
 export interface Forecast {
   readonly found: Preflight;
-  /** The VMs that would be restarted, stopped or shut down. */
+  /** The VMs whose guests the drain would shut down: by a restart, by a stop, or by an eviction. */
   readonly shutdowns: readonly VmiFacts[];
 }
 
@@ -48,7 +48,7 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   return { found, shutdowns: [...new Set(ending)] };
 }
 
-/** Checks whether each VM to restart fits on another node, together with the moving VMs and earlier restarts. */
+/** Checks whether each VM to restart fits on another node, beside the VMs that move or were restarted before it. */
 function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
@@ -125,7 +125,7 @@ function startOf(pod: PreflightPod, vmi: VmiFacts, w: NodeWorld) {
   return renderStart(pod, vmi, virtualMachineOf(vmi, w)?.start, w.settings);
 }
 
-/** Returns whether the NodeEvacuation may start. */
+/** Returns whether `startIf` allows the drain to start with this verdict of the forecast. */
 export function mayStart(startIf: NodeEvacuationSpec["startIf"], verdict: NodeVerdict): boolean {
   switch (startIf) {
     case "Always":

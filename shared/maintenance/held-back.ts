@@ -67,7 +67,7 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   });
 }
 
-/** Returns true if the node is cordoned and the drain is not paused. Only then may VMs start to leave. */
+/** Returns true if the node is cordoned and the drain is not paused. Otherwise, no further VM leaves. */
 export function isRunning(w: NodeWorld): boolean {
   return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }
@@ -82,8 +82,8 @@ function isEnding({ fate }: VmView): boolean {
 }
 
 /**
- * Returns whether other pods may leave now. They leave when no VM is moving or about to move. VMs that are shut down or
- * restarted leave after the other pods, unless `forceShutdowns` is set.
+ * Returns whether pods that belong to no VM leave now. They leave when no VM is moving or about to move. VMs that are
+ * shut down or restarted leave after these pods, unless `forceShutdowns` is set.
  */
 export function areOthersNext(views: readonly VmView[], { ne }: NodeWorld): boolean {
   return views.every((view) => isQuiet(view) || (!ne.spec.forceShutdowns && isEnding(view)));

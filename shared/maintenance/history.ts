@@ -13,13 +13,13 @@ interface Seen extends Moment {
 }
 
 /**
- * Plans the deletion of old objects. Deletes only objects that `lifeboat drain` created, because a GitOps tool would
- * create its objects again. The nodes would then be drained again.
+ * Plans the cleanup of old objects. Deletes only objects that `lifeboat drain` created. If Lifeboat deleted the object
+ * of a GitOps tool, the tool would create the object again, and the node would be drained again.
  */
 export function planMaintenanceHistory(seen: Seen): Plan {
   const under = new Set(seen.rolling.filter((rm) => !hasRollingEnded(rm)).map(({ uid }) => uid));
   const nodes = seen.nodeEvacuations.filter((ne) => isOver(ne, seen) && !under.has(ne.owner?.uid ?? ""));
-  // Deleting a RollingMaintenance also deletes its NodeEvacuations, which may still have work to do.
+  // Deleting a RollingMaintenance also deletes its NodeEvacuations, which might still have work to do.
   const open = new Set(seen.nodeEvacuations.filter(isOpen).map(({ owner }) => owner?.uid));
   const several = seen.rolling.filter(
     (rm) => hasRollingEnded(rm) && !open.has(rm.uid) && isOld(rm.status.completionTime, seen),

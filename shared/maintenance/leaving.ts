@@ -44,7 +44,7 @@ export function leaving(seen: NodeWorld): NodeNext {
   };
 }
 
-/** No VM or pod is left on the node, but some volumes may still be attached. */
+/** No VM or pod is left on the node, but some volumes might still be attached. */
 function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
   checkThatAllIsSeen(w);
   const volumes = volumesLeft(w);
@@ -94,7 +94,8 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
 }
 
 /**
- * Evicts a pod. Records an Event before it evicts a launcher pod, because Lifeboat does not review its own evictions.
+ * Evicts a pod. Before the eviction of a launcher pod, records the Event about the shutdown. Lifeboat's webhook records
+ * this Event for the evictions of other users, but does not review Lifeboat's own evictions.
  */
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };

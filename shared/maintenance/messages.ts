@@ -17,7 +17,7 @@ const MOST_NAMES = 5;
 const INSTALL = "lifeboat install --with maintenance";
 const PERMISSION = (what: string) => `Lifeboat lacks a permission (${what}): run ${INSTALL}`;
 const DETACHING_UNKNOWN = (failed: ClusterError) =>
-  `whether volumes are still attached to the node is not known: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; run ${INSTALL}` : ""}`;
+  `Lifeboat does not know whether volumes are still attached to the node: ${describeFailure(failed.failure)}${isForbidden(failed) ? `; run ${INSTALL}` : ""}`;
 
 export const MAINTENANCE_MESSAGES = {
   // Messages before the start.
@@ -85,14 +85,14 @@ export const MAINTENANCE_MESSAGES = {
   isMoving: "it is moving",
   noStartBeside: (why = "there is no room for it") =>
     `it would not start on another node together with the other VMs: ${why}`,
-  noStart: (why: string) => `it would not start on another node: ${why}`,
-  noRoom: "there is no room for it",
+  noStart: (why: string) => `Lifeboat does not restart it: ${why}`,
+  noRoom: "there is no room for it on another node",
   nodeIsGone: "the node is gone",
   podNotFound: "its pod was not found",
-  toleratesCordon: "it tolerates the cordon: it could start on this node again",
+  toleratesCordon: "it tolerates the cordon, so that it could start on this node again",
   hostDisk: (disk: string) =>
     `its disk ${disk} is a file of this node: on another node it would start with a different disk`,
-  roomUnknown: (unknown: readonly string[]) => `whether it fits cannot be judged: ${unknown.join(", ")}`,
+  roomUnknown: (unknown: readonly string[]) => `Lifeboat cannot judge whether it fits on another node; not checked: ${unknown.join(", ")}`,
 
   // Messages at the end.
   withdrawn: "spec.intent is Withdrawn: running migrations continue, other VMs stay",

@@ -16,9 +16,9 @@ import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
 
-/** The reason if the guest was shut down according to its eviction strategy. */
+/** The `reason` of an outcome if an eviction shut the guest down because of its eviction strategy. */
 const BY_STRATEGY = "EvictionStrategy";
-/** The reason if somebody else stopped the guest. */
+/** The `reason` of an outcome if somebody other than Lifeboat moved, restarted or stopped the VM. */
 const BY_OTHERS = "ByOthers";
 
 /** Returns the outcomes of all VMs that were or are on the node. */
@@ -35,8 +35,8 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
 }
 
 /**
- * Returns VMs that are missing from the status, but have an Evacuation of this NodeEvacuation. Lifeboat 0.3 wrote no
- * list of outcomes, and the list has a maximum length.
+ * Returns VMs that are missing from the status, but have an Evacuation of this NodeEvacuation. A VM can be missing
+ * because the list of outcomes is full, or because Lifeboat 0.3 wrote the status without this list.
  */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
@@ -110,7 +110,7 @@ function startOf(own: EvacuationFacts | undefined): string | undefined {
   return own && (own.status.startTime ?? new Date(own.createdAt).toISOString());
 }
 
-/** Returns the last Evacuation of a VM. A new Evacuation does not contain the UID of its VMI yet. */
+/** Returns the last Evacuation of a VM. A new Evacuation has no UID of a VMI yet, so that the name decides. */
 function lastOf(one: VmOutcome, w: NodeWorld) {
   const isIts = (e: EvacuationFacts) =>
     vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;

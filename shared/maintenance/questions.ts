@@ -42,7 +42,7 @@ export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   return found.filter((vmi) => !isFinal(vmi));
 }
 
-/** Throws if an object cannot be parsed, because the object may be on the node. */
+/** Throws if an object cannot be parsed, because the object might be on the node. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
   facts.list("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
   facts.list("evacuations", selectEvacuationsFor(ne.name));
@@ -63,8 +63,9 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
 }
 
 /**
- * Returns the active Evacuation of a VM on the node. If evacuationNodeName is set but the VM does not migrate, the
- * Evacuation may be another party's. Its status says why the VM does not migrate.
+ * Returns the active Evacuation of a VM on the node. An Evacuation that another party requested counts only if
+ * evacuationNodeName is set but the VM does not migrate. The status of such an Evacuation says why the VM does not
+ * migrate.
  */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
@@ -82,7 +83,7 @@ export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | 
   );
 }
 
-/** `Again` means that the VM runs in another VMI. `Off` means that the VM does not run. */
+/** `Again` means that the VM was restarted and has a new VMI. `Off` means that the VM does not run. */
 export interface Whereabouts {
   readonly is: "Here" | "Elsewhere" | "Again" | "Off";
   readonly node?: string | undefined;
@@ -105,12 +106,12 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
   return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
 }
 
-/** The maximum number of other drained nodes to read. */
+/** The forecast reads at most this number of nodes that are drained before the node. */
 const MOST_AHEAD = 5;
 
 /**
- * Returns the facts for the preflight. They assume that VMs of nodes whose drains start before this drain have already
- * moved. Returns undefined if the node does not exist.
+ * Returns the facts for the preflight. If other nodes are drained before this node, the facts show the VMs of those
+ * nodes as already moved. Returns undefined if the node does not exist.
  */
 export function preflightBeside(w: NodeWorld): PreflightFacts | undefined {
   const ahead = aheadOf(w.ne, allOf(w), w.now).slice(0, MOST_AHEAD);

@@ -27,7 +27,7 @@ export interface Maintaining {
   readonly onFailure: (doing: string, failure: ClusterError) => void;
   /** Selects the NodeEvacuations to reconcile. */
   readonly isConcerned: (ne: NodeEvacuationFacts, all: readonly NodeEvacuationFacts[]) => boolean;
-  /** True in the reconcile of each minute and in a full scan. False after an event and between two minutes. */
+  /** True in the reconcile that runs once a minute and in a full scan. False in all others, such as after an event. */
   readonly isThorough: boolean;
 }
 
@@ -46,8 +46,8 @@ export interface Maintained {
 const MOST_PASSES = 4;
 
 /**
- * Reconciles NodeEvacuations. A failure on one node does not affect other nodes. Throws a ClusterError only if nothing
- * could be listed.
+ * Reconciles NodeEvacuations. A failure on one node does not affect other nodes. Throws a ClusterError only if the
+ * NodeEvacuations or the RollingMaintenances cannot be listed.
  */
 export async function reconcileNodeEvacuations(deps: Maintaining): Promise<readonly Maintained[]> {
   const all = await listAll(deps.cluster);

@@ -63,8 +63,8 @@ function expired(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Returns the phase Evacuated if the last VM or pod has just left the node. The phase is then Evacuated even if the
- * time is over.
+ * Returns the phase Evacuated if the last VM or pod has just left the node. The NodeEvacuation then does not end as
+ * Expired, although `notAfter` has passed.
  */
 function drained(w: NodeWorld): NodeNext | undefined {
   if (!hasStarted(w.ne) || nodeToDrain(w)?.unschedulable !== true) return undefined;
@@ -76,8 +76,8 @@ function drained(w: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * Refuses a NodeEvacuation with `schedule.after`. Lifeboat 0.3 drained two such nodes one after the other. This version
- * would drain both at the same time.
+ * Refuses a NodeEvacuation with `schedule.after`, which names another NodeEvacuation. Lifeboat 0.3 started this drain
+ * only after the other. This version would start both drains at the same time.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -128,8 +128,8 @@ function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
 }
 
 /**
- * The node is not cordoned for this NodeEvacuation yet. If somebody else has cordoned the node, it remains cordoned
- * after the end.
+ * The node is not cordoned for this NodeEvacuation yet. If somebody else has cordoned the node, Lifeboat does not
+ * uncordon the node at the end.
  */
 function notCordoned(w: NodeWorld): NodeNext | undefined {
   const [{ ne }, node] = [w, nodeToDrain(w)];
@@ -172,7 +172,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  // Removes the old blockers, because their causes may have changed, and starts stopped VMs.
+  // Starts stopped VMs. Removes the old blockers from the status, because they might no longer be correct.
   const first = [...disowned(w), ...starts(w)];
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }

@@ -38,8 +38,8 @@ export function nodeStatusAfter(
 }
 
 /**
- * Returns true if the start time, a condition or an outcome has changed. Such a change is written at once, because a VM
- * may leave within moments.
+ * Returns true if the start time, a condition or an outcome has changed. Such a change is written at once. After a VM
+ * has left, only the status shows that the VM was on the node, and whether an eviction shut its guest down.
  */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
   const { startTime, conditions, outcomes = before.outcomes } = more;

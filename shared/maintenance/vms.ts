@@ -1,4 +1,4 @@
-/** Decides for each VM of the node whether it moves, may leave now, waits, or cannot leave. */
+/** Decides for each VM of the node whether it is moving, leaves next, waits, or cannot leave. */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { keyOf } from "../kube/objects.ts";
@@ -197,8 +197,8 @@ export function blockerOf(
 }
 
 /**
- * By default, Lifeboat requests twice as many migrations as KubeVirt runs at the same time, so that KubeVirt's queue is
- * never empty. A longer queue would make it impossible to pause the drain or to order the VMs.
+ * By default, Lifeboat requests twice as many migrations as KubeVirt runs at the same time from one node. KubeVirt's
+ * queue is then never empty. A longer queue would make it impossible to pause the drain or to order the VMs.
  */
 const AHEAD = 2;
 

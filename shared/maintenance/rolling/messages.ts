@@ -45,7 +45,7 @@ export const ROLLING_MESSAGES = {
   tooLate: (end: string) => `the maintenance had not started at ${end} (spec.schedule.notAfter)`,
   noNodes: "no node has the labels of spec.nodes.matchLabels",
   tooManyNodes: (count: number, most: number) =>
-    `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance has room for ${most}: choose fewer nodes`,
+    `${count} nodes have the labels of spec.nodes.matchLabels, and a RollingMaintenance can have at most ${most}: choose fewer nodes`,
 
   // Messages about the progress
   startsWith: (node = "") => `starts with ${node}`,
@@ -54,7 +54,7 @@ export const ROLLING_MESSAGES = {
   waitsForService: (rows: Rows) =>
     `waits for ${namesText(rows)} to be schedulable and Ready again, with a working virt-handler: run kubectl uncordon ${rows[0]?.name} when its maintenance is done`,
   waitsForRival: (node: string | undefined, rival: string) => `node ${node} waits for ${rival}`,
-  olderRolling: (name: string) => `RollingMaintenance ${name}, which includes this node, too`,
+  olderRolling: (name: string) => `RollingMaintenance ${name}, which also includes this node`,
   otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
   waitsForRollout: "the next node waits until KubeVirt's rollout has ended",
   paused: (rows: Rows) =>

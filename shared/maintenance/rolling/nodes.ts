@@ -49,7 +49,7 @@ function following(row: NodeRow, { status }: NodeEvacuationFacts): NodeRow {
   return { ...row, phase, message: cut(message), ...(hasEnded({ status }) && { completionTime }) };
 }
 
-/** A drained node may be deleted and installed again. Waits `nodeTimeoutSeconds` for such a node. */
+/** A drained node can be deleted and installed again. Waits at most `nodeTimeoutSeconds` for its return. */
 function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {

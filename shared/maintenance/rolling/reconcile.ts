@@ -28,14 +28,14 @@ export interface Rolled {
   readonly failures: number;
   readonly created: readonly string[];
   /**
-   * True if the phase of a RollingMaintenance or of one of its nodes has changed. If true, the taints on the nodes may
-   * have to change.
+   * True if the phase of a RollingMaintenance or of one of its nodes has changed. If true, the taints on the nodes
+   * might have to change.
    */
   readonly isTurned: boolean;
 }
 
 /**
- * The maximum number of passes. A node may need three passes to start, and several nodes may start at the same time.
+ * The maximum number of passes. A node can need three passes to start, and several nodes can start at the same time.
  */
 const MOST_PASSES = 12;
 

@@ -132,7 +132,7 @@ function paused(w: RollingWorld): RollingNext | undefined {
   return { phase: "Paused", message: MESSAGES.paused(w.rows) };
 }
 
-/** Every node has ended. */
+/** No node is left to drain. The RollingMaintenance is completed when the last drain has ended. */
 function completes(w: RollingWorld): RollingNext | undefined {
   if (w.rows.some(isPendingRow)) return undefined;
   const active = w.rows.filter(isActiveRow);
@@ -150,7 +150,7 @@ function outOfTime(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.outOfTime(end, left, w.rows), rows: skipped(w.rows) };
 }
 
-/** The maximum number of nodes is out of service. */
+/** As many nodes as `maxUnavailable` allows are out of service. */
 function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
   if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;
@@ -158,7 +158,7 @@ function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   return running(w, active.length > 0 ? MESSAGES.waitsFor(active) : MESSAGES.waitsForService(unavailable));
 }
 
-/** The next node no longer exists. It gets the phase Gone and is treated as failed. */
+/** The next node no longer exists. It gets the phase Gone and counts as failed. */
 function nextIsGone(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   if (next === undefined || w.facts.get("nodes", named(next.name)) !== undefined) return undefined;

@@ -56,8 +56,8 @@ type Estimate = Pick<RollingMaintenanceStatus, "forecast" | "estimatedCompletion
 const NO_ESTIMATE: Estimate = { forecast: undefined, estimatedCompletionTime: undefined };
 
 /**
- * Estimates the end from the average time that a node took before the next node could start. Returns no estimate if no
- * node has ended.
+ * Estimates the end from the average time that a node took before the next node could start. Returns no estimate until
+ * the first node is done.
  */
 function estimateOf(rows: readonly NodeRow[], { spec }: RollingMaintenanceFacts, now: Date): Estimate {
   const isUntilBack = spec.nextNode === "WhenUncordoned";

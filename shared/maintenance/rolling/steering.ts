@@ -1,6 +1,6 @@
 /**
- * Taints nodes that will be drained later. The scheduler then prefers nodes that are already finished, so that each VM
- * moves only once.
+ * Taints the nodes whose drain has not started. The scheduler then prefers nodes that have already been drained, so
+ * that each VM moves only once.
  */
 import type { Plan } from "../../kube/action.ts";
 import type { NodeFacts } from "../../kube/facts.ts";

@@ -52,7 +52,7 @@ const STAYING = {
 };
 const WAITS = "Evacuating, Drained False; volumes that are not detached yet";
 const SAYS = "Evacuated, Drained True; volumes that are still attached to the node (kubectl get volumeattachments)";
-const UNKNOWN = "Evacuated, Drained True; whether volumes are still attached to the node is not known";
+const UNKNOWN = "Evacuated, Drained True; Lifeboat does not know whether volumes are still attached to the node";
 
 describe("a node without VMs", () => {
   // prettier-ignore

@@ -118,8 +118,8 @@ describe("a VM can start on another node", () => {
     ["not without enough room",                           { otherNodes: full },                             "no other node has room for it"],
     ["despite its own anti-affinity",                     { ...inZone, pods: [shy] },                           undefined],
     ["not beside a pod that its anti-affinity excludes",  { ...inZone, pods: [shy, { ...shy, name: "b", uid: "b", labels: { ...shy.labels, "kubevirt.io/created-by": "vmi-b" } }] }, "PodAntiAffinity"],
-    ["not if volumes were not read",                      { unread: ["persistent volumes"] },                   "cannot be judged: persistent volumes"],
-    ["not if its pod has requests that are not judged",   { pods: [{ ...pod, unchecked: ["hostPort"] }] },      "cannot be judged: hostPort"],
+    ["not if volumes were not read",                      { unread: ["persistent volumes"] },                   "not checked: persistent volumes"],
+    ["not if its pod has requests that are not judged",   { pods: [{ ...pod, unchecked: ["hostPort"] }] },      "not checked: hostPort"],
   ])("%s", (_, f, expected) => {
     const why = restartObstacle(pinned, facts({ vmis: [pinned], ...f }), nodeWorld(vm()));
     expect(why ?? "").toContain(expected ?? "");
