@@ -1,6 +1,6 @@
 /**
- * Defines the actions, which are the only way to change a cluster. Policy returns actions, `act` performs them, explain
- * prints them, and a dry run skips them.
+ * Defines the actions, which are the only way to change a cluster. Rules return actions, the code in shared/act
+ * performs them, `lifeboat explain` prints them, and a dry run skips them.
  */
 import type { EvacuationFacts, EvacuationSpec, EvacuationStatus, MigrationCause, Urgency } from "./evacuation.ts";
 import type { NodeEvacuationFacts, NodeEvacuationStatus, VirtualMachineFacts } from "./node-evacuation.ts";
@@ -50,8 +50,8 @@ export type Action =
       readonly evacuation: string;
     }
   /**
-   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check for existing ones. The next actions are
-   * performed even after a permanent refusal, and with `optional` after any error.
+   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget.
+   * The next actions are performed even after a permanent refusal, and with `optional` after any error.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Corrects size, selector and owner of Lifeboat's budget. A permanent refusal does not stop the next actions. */
@@ -73,7 +73,7 @@ export type Action =
       readonly generation: number;
       readonly conditions: ConfigurationObserved["conditions"];
     }
-  /** Cordons a node for NodeEvacuation `by` (NAME/UID), which may replace the ended NodeEvacuation `from`. */
+  /** Cordons a node for NodeEvacuation `by` (NAME/UID), or takes over the cordon of the ended NodeEvacuation `from`. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /** Uncordons the node and removes Lifeboat's annotation. If `stays` is set, removes only the annotation. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
@@ -219,7 +219,7 @@ export interface KubernetesEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;
   readonly message: string;
-  /** An Event with the same reason and occasion is sent only once. */
+  /** Lifeboat sends only one Event for each object, reason and occasion. */
   readonly occasion: string;
 }
 

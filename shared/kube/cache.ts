@@ -1,5 +1,5 @@
 /**
- * Reads facts from the watches of this process, which may be outdated. A watch is used only while it is connected and
+ * Reads facts from the watches of this process, which can be outdated. A watch is used only while it is connected and
  * has its first list.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";

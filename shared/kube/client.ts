@@ -210,7 +210,7 @@ function messageOf({ code, body }: ApiAnswer): string {
   return code < 300 ? "" : (Status.safeParse(body).data?.message ?? "");
 }
 
-/** Returns `Done` for 2xx, or the meaning of the code. Throws if the code has no meaning in the table. */
+/** Returns `Done` for 2xx, or the meaning of the code in `meanings`. Throws if `meanings` does not contain the code. */
 export function meaningOf<M extends string>(
   { code, request }: Said,
   meanings: Readonly<Record<number, M>>,

@@ -88,7 +88,8 @@ export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status"
 export function isToBeReleased({ status }: Pick<EvacuationFacts, "status">): boolean {
   const released = status.conditions.find(({ type }) => type === "Released");
   if (status.phase !== "Stopped") return released?.status === "False";
-  // Lifeboat 0.3 wrote the condition Released without a message, even if the VM was not started yet.
+  // Lifeboat 0.3 wrote the condition Released without a message, even before the VM was started. Such a condition does
+  // not count.
   return released?.status !== "True" || released.message === "";
 }
 

@@ -59,7 +59,7 @@ export interface NodeFacts {
   readonly unschedulable: boolean;
   readonly taints: readonly Taint[];
   readonly pressures: readonly string[];
-  /** The time at which Karpenter terminates the node, from the node's annotation. The text may be an invalid time. */
+  /** The time at which Karpenter terminates the node, from the node's annotation. The text might not be a time. */
   readonly endsAt?: string;
   /** virt-handler's last heartbeat (RFC 3339), and whether VMs may start on the node. */
   readonly virtHandler?: { readonly isSchedulable: boolean; readonly saidAt: string };
@@ -78,7 +78,7 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly resourceVersion: string;
   readonly deleting: boolean;
   readonly phase: string;
-  /** The value of `spec.evictionStrategy`, which may be unknown. */
+  /** The value of `spec.evictionStrategy`, which might be a strategy that Lifeboat does not know. */
   readonly evictionStrategy?: string;
   readonly nodeName?: string;
   readonly evacuationNodeName?: string;
@@ -110,7 +110,8 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
    */
   readonly hasUtilityVolumes?: boolean;
   /**
-   * `Receives` means that the guest comes from another namespace or cluster. `Sends` means that the guest moves to one.
+   * `Receives` means that the guest comes from another namespace or cluster. `Sends` means that the guest leaves for
+   * another namespace or cluster.
    */
   readonly decentralized?: "Sends" | "Receives";
   /** Whether the owner forbids migrations that slow down or pause the guest. */

@@ -5,8 +5,8 @@ import { type Client, meaningOf } from "./client.ts";
 import type { LeaseFacts } from "./schemas/lease.ts";
 
 /**
- * Returns whether the Lease has a holder and has not expired. `longest` is the duration in seconds if the Lease
- * contains none.
+ * Returns whether the Lease has a holder and has not expired. If the Lease contains no duration, the duration is
+ * `longest`, in seconds.
  */
 export function isHeld({ holder = "", acquiredAt, seconds }: LeaseFacts, longest: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");

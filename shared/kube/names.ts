@@ -134,8 +134,8 @@ export const DESCHEDULER_KEY = "policy.yaml";
 export const DESCHEDULING = "lifeboat-descheduling";
 
 /**
- * Prefixes of annotations on the Lease of descheduling. Each key ends with the UID of a pod. Each value is a time (RFC
- * 3339).
+ * Prefixes of annotations on the Lease of descheduling. Each key ends with the UID of a pod. Each value is the time at
+ * which the pod's eviction was requested or found in progress (RFC 3339).
  */
 export const REQUESTED_PREFIX = "requested.lifeboat.dev/";
 export const IN_PROGRESS_PREFIX = "in-progress.lifeboat.dev/";

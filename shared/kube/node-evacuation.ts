@@ -13,7 +13,7 @@ export type WhenBlocked = (typeof WHEN_BLOCKED)[number];
 
 export const VM_ORDERS = ["ByPriority", "SmallestFirst", "LargestFirst"] as const;
 
-/** The facts about a VirtualMachine: whether KubeVirt may restart it, and the owner's settings for maintenance. */
+/** The facts about a VirtualMachine: whether KubeVirt can restart it, and the owner's settings for maintenance. */
 export interface VirtualMachineFacts extends NamespacedName {
   readonly uid: string;
   readonly runStrategy: string;
@@ -25,7 +25,7 @@ export interface VirtualMachineFacts extends NamespacedName {
   readonly start?: NextStart | undefined;
 }
 
-/** Makes a parsed type read-only, and makes each field optional that may be undefined. */
+/** Makes a parsed type read-only. If a field can be undefined, the field becomes optional. */
 type Read<T> = T extends readonly (infer Item)[]
   ? readonly Read<Item>[]
   : T extends object
@@ -100,7 +100,7 @@ function isReturned({ conditions }: NodeEvacuationStatus): boolean {
   return conditions.some(({ type, status }) => type === "Returned" && status === "True");
 }
 
-/** Returns whether a reconcile still has to act. VMs may still have to return or start after the node is uncordoned. */
+/** Returns whether a reconcile still has to act, for example to return or start VMs after the node is uncordoned. */
 export function isOpen({ status }: Pick<NodeEvacuationFacts, "status">): boolean {
   return !hasEnded({ status }) || isUnsettled(status) || (status.phase === "Evacuated" && !isReturned(status));
 }

@@ -88,8 +88,8 @@ export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
 }
 
 /**
- * Returns whether KubeVirt lists the pod as a pod of the VMI. Only KubeVirt writes this list, but a pod's creator
- * writes labels and owners.
+ * Returns whether KubeVirt lists the pod as a pod of the VMI. Only KubeVirt writes this list. A pod's labels and owners
+ * prove nothing, because the pod's creator can write any.
  */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);

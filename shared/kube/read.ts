@@ -14,7 +14,7 @@ export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
  * Parses an answer. `name` is the name of the requested object. An answer that cannot be parsed and does not contain
- * this name may come from a proxy.
+ * this name might come from a proxy.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,
@@ -149,7 +149,7 @@ const Groups = z.object({ kind: z.literal("APIGroupList"), groups: z.array(z.obj
 const Served = z.object({ kind: z.literal("APIResourceList"), resources: z.array(z.object({ name: z.string() })) });
 
 /**
- * Returns undefined if the cluster does not serve the kind. A 404 may come from a proxy, so the API server's discovery
+ * Returns undefined if the cluster does not serve the kind. A 404 can come from a proxy, so the API server's discovery
  * is also checked.
  */
 export async function readUnlessNotServed<T>(

@@ -88,7 +88,8 @@ export interface NamedVmi {
 type Listing = typeof readEvacuationsOf;
 
 /**
- * Reads a pod and, at the same time, its VMI and Evacuations. For this, it guesses the VMI's name from the pod's name.
+ * Reads a pod and, at the same time, its VMI and Evacuations. To save one round trip, guesses the VMI's name from the
+ * pod's name.
  */
 export async function observeSubject(
   key: NamespacedName,
@@ -173,7 +174,7 @@ export async function requestEviction(
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 
-/** Returns an empty list if the cluster does not serve the kind, because a forecast also works without Lifeboat. */
+/** Returns an empty list if the cluster does not serve the kind. A forecast also works if Lifeboat is not installed. */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
   throw error;

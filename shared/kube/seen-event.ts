@@ -1,6 +1,6 @@
 /** Defines an Event that explains why a pod does not start. */
 export interface SeenEvent {
-  /** The UID of the object. */
+  /** The UID of the object that the Event is about. */
   readonly about: string;
   readonly reason: string;
   readonly message: string;

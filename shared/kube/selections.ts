@@ -32,7 +32,7 @@ export const selectPodsOf = ({ namespace, uid }: VmiFacts): Selection => {
   return { namespace, labels: { [names.CREATED_BY_LABEL]: uid } };
 };
 
-/** Selects the launcher pods of a VMI in all namespaces. Other pods may have the same labels. */
+/** Selects the launcher pods of a VMI in all namespaces. A user can give these labels to any other pod. */
 export const selectLaunchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => {
   return { labels: { [names.COMPONENT_LABEL]: names.LAUNCHER_COMPONENT, [names.CREATED_BY_LABEL]: uid } };
 };
@@ -55,7 +55,7 @@ export function selectMigrationsOf(vmis: readonly NamespacedName[]): readonly Se
 
 /**
  * Returns the labels to select by. If a name is too long for a label, selects all migrations of the namespace, because
- * KubeVirt may shorten the name.
+ * KubeVirt might have shortened the name in the label.
  */
 function labelsOf(vmis: readonly string[]): readonly NonNullable<Selection["labels"]>[] {
   if (vmis.some((name) => name.length > names.LONGEST_LABEL)) return [{}];

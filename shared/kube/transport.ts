@@ -35,7 +35,8 @@ export interface ApiAnswer {
 export type Send = (request: ApiRequest) => Promise<ApiAnswer>;
 
 /**
- * The maximum size of an answer in bytes. For a short time, an answer takes four times its size. An isolate has 128 MB.
+ * The maximum size of an answer in bytes. For a short time, an answer takes four times its size in memory. A Workers
+ * isolate has 128 MB of memory.
  */
 export const LARGEST_ANSWER_BYTES = 10 * 1024 * 1024;
 
@@ -76,8 +77,8 @@ function bodyOf(text: string, status: number, request: ApiRequest): unknown {
 }
 
 /**
- * Sends a request. A read is repeated once, because an idle connection may close while a request uses it. A write is
- * not repeated, because the API server may have performed it.
+ * Sends a request. A read is repeated once, because an idle connection can close while a request uses it. A write is
+ * not repeated, because the API server might have performed it.
  */
 async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSignal, held: Held) {
   const query = new URLSearchParams();
@@ -164,11 +165,11 @@ function parse(text: string, label: string): unknown {
 /** The memory limit for all reviews together, in bytes. An eviction usually takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
-/** The maximum number of parallel reviews. A drain may evict all pods of a node at once. */
+/** The maximum number of parallel reviews. A drain can evict all pods of a node at once. */
 export const MOST_REVIEWS = 250;
 
 /**
- * A reservation ends after this time, because the platform may stop a review without notice. No review takes longer.
+ * A reservation ends after this time, because the platform can stop a review without notice. No review takes longer.
  */
 const LONGEST_MS = 60_000;
 

@@ -1,6 +1,6 @@
 /**
- * Node pressure. Selects VMs that move away from a node under pressure, before the kubelet ends them or at the same
- * time.
+ * Node pressure. Selects VMs that move away from a node under pressure, before the kubelet ends their pods or while it
+ * ends them.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
@@ -20,7 +20,7 @@ import { cooldownLeft } from "../evacuation/cooldown.ts";
 import { PRESSURE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns true if the guest is running. A crashed guest has the phase Failed. A guest that a user has paused is treated
+ * Returns true if the guest is running. A crashed guest has the phase Failed. A guest that a user has paused counts
  * as running.
  */
 function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
@@ -114,12 +114,12 @@ interface Selecting extends PressureWorld {
   readonly ending: ReadonlyMap<string, unknown>;
 }
 
-/** In these phases KubeVirt does nothing for a VM, so another VM may leave the node. */
+/** In these phases KubeVirt does nothing for a VM, so another VM can leave the node instead. */
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns true if the VM is included in the node's limit of outbound migrations. If its migration never starts, the VM
- * is not included, so that other VMs can leave.
+ * Returns true if the VM counts toward the node's limit of outbound migrations. A VM whose Evacuation is in a STUCK
+ * phase does not count, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt's limit includes migrations of users and of external controllers.
@@ -198,7 +198,7 @@ function overRequest({ vmi, pod }: VmOnNode): number {
 }
 
 /**
- * Returns true if the scheduler may place the target pod on the node. Excludes all nodes under pressure, because most
+ * Returns true if the scheduler can place the target pod on the node. Excludes all nodes under pressure, because most
  * pods tolerate the taint for memory pressure.
  */
 export function canTake(spot: Spot, { pod, cpu, least }: NextPod<VmOnNode["pod"]>): boolean {

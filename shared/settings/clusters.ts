@@ -21,7 +21,7 @@ function isServer(text: string): boolean {
 }
 
 /**
- * The secret with which the relay signs, as specified in
+ * The secret with which the relay signs its requests, as specified in
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
  */
 export const RelaySecret = z.lazy(() =>
@@ -36,7 +36,7 @@ export const RelaySecret = z.lazy(() =>
 );
 
 /**
- * A token contains no spaces or line breaks. Editors may add a line break at the end, which is not allowed in a header.
+ * A token contains no spaces or line breaks. Editors can add a line break at the end, which is not allowed in a header.
  */
 const Token = z.lazy(() => z.string(MESSAGES.token).check(z.regex(/^[\x21-\x7e]+$/, MESSAGES.tokenWithoutSpaces)));
 

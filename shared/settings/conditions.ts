@@ -115,7 +115,7 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
 
 /**
  * Returns the condition for a full scan. The status becomes True again when `UNDECIDED_SECONDS` have passed since the
- * last undecided review.
+ * last review for which Lifeboat could not read the facts.
  */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";

@@ -1,6 +1,6 @@
 /**
- * LifeboatConfiguration: the administrator's settings, merged with settings of the KubeVirt object. The installed CRD
- * may be older or newer than this version.
+ * LifeboatConfiguration: the administrator's settings, merged with settings of the KubeVirt object. The CRD in the
+ * cluster can be older or newer than this version of Lifeboat.
  */
 import * as z from "zod/mini";
 import {
@@ -110,7 +110,7 @@ export function mergeSettings(kubevirt: KubeVirtFacts = NO_KUBEVIRT, own: Config
   return {
     ...set,
     ...(evictionStrategy === undefined ? {} : { clusterStrategy: evictionStrategy }),
-    // A feature gate is on if one of the two lists turns it on.
+    // A feature gate is on if the LifeboatConfiguration or the KubeVirt object turns it on.
     featureGates: FEATURE_GATES.filter((gate) => gates[gate] === true || featureGates.includes(gate)),
     drainTaintKey: drainTaintKey ?? DEFAULT_SETTINGS.drainTaintKey,
     evictionsCovered: false,

@@ -11,7 +11,7 @@ import type { InstalledWebhook } from "../kube/facts.ts";
  * shows the cause.
  */
 export const GUARDED = {
-  /** Since VERSIONS.asynchronousPreemption, the scheduler deletes preempted pods in parallel with its other work. */
+  /** From VERSIONS.asynchronousPreemption on, a refused deletion of a preempted pod does not delay the scheduler. */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   /** Dynamic Resource Allocation taints a device of the pod instead of the node (VERSIONS.deviceTaints). */
@@ -52,7 +52,7 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
   return settings.guard.requesters.includes(requester) || endsNodes(requester, settings);
 }
 
-/** Returns true if a deletion by this user may be refused. For other users, Lifeboat does not have to read anything. */
+/** Returns true if Lifeboat can refuse a deletion by this user. For all other users, Lifeboat reads nothing. */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
   return (
     isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isReviewed(cause) && isGateOn(cause, settings))

@@ -55,7 +55,7 @@ export const SETTINGS_MESSAGES = {
   migrationsOff: (field: string, value: number) =>
     `KubeVirt starts no migration: spec.configuration.migrations.${field} of the KubeVirt CR is ${value}`,
 
-  // Problems with fields. No message contains the value, because it may be a secret.
+  // Problems with fields. No message contains the value, because it can be a secret.
   expected: (what: string) => `expected ${what}`,
   unknownKey: "unknown key",
   seconds: (most: number) => `expected seconds, from 0 to ${most}`,

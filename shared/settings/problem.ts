@@ -1,5 +1,5 @@
 /**
- * A problem in a configuration, with the key and the expected value. It never contains the actual value, which may be a
+ * A problem in a configuration, with the key and the expected value. It never contains the actual value, which can be a
  * secret.
  */
 import * as z from "zod/mini";
@@ -63,7 +63,7 @@ function problemsOf(issue: z.core.$ZodIssue, root: string): readonly ConfigProbl
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ field: at([...issue.path, key]), message: MESSAGES.unknownKey }));
   }
-  // For an invalid key of a record, uses the more detailed issue.
+  // For an invalid key of a record, uses the inner issue, which says more than the outer issue.
   const { message } = issue.code === "invalid_key" ? (issue.issues[0] ?? issue) : issue;
   return [{ field: at(issue.path), message }];
 }

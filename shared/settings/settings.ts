@@ -56,7 +56,7 @@ export const SCHEMA = {
      */
     adoptSeconds: seconds(60),
     /**
-     * After this time, a pending migration is treated as failed, if KubeVirt's limits would have allowed it to start.
+     * After this time, a pending migration counts as failed, if KubeVirt's limits would have allowed it to start.
      */
     stuckSeconds: seconds(180),
     /** After a move, descheduling and node pressure do not move the VM again for this time. 0 disables the pause. */
@@ -100,7 +100,7 @@ export const SCHEMA = {
     /** How long the results for VMs are kept after a maintenance. */
     historySeconds: seconds(30 * DAY_SECONDS, 90 * DAY_SECONDS),
   }),
-  /** The seconds between the starts of two cycles. With 0, cycles run only on request. */
+  /** The seconds between the starts of two descheduling cycles. With 0, a cycle runs only on request. */
   descheduling: section({ intervalSeconds: seconds(0) }),
 } as const satisfies Fields;
 
@@ -131,7 +131,8 @@ export interface Settings extends OwnSettings {
   /** True if KubeVirt reviews every eviction and the guard reviews every preemption. See guarded.ts. */
   readonly evictionsCovered: boolean;
   /**
-   * True if a policy of the API server refuses deletions for NoExecute taints. Read only if the feature gate is off.
+   * True if a policy of the API server refuses deletions for NoExecute taints although the feature gate for taints is
+   * off. If the feature gate is on, Lifeboat does not set this field.
    */
   readonly isHoldingTaints: boolean;
   readonly handlerToleratesNoExecute: boolean;
@@ -140,7 +141,7 @@ export interface Settings extends OwnSettings {
     readonly parallelMigrationsPerCluster: number;
     readonly parallelOutboundMigrationsPerNode: number;
     /**
-     * The bandwidth of a migration, in bytes per second. Absent if it is unlimited. A MigrationPolicy may set another
+     * The bandwidth of a migration, in bytes per second. Absent if it is unlimited. A MigrationPolicy can set another
      * value for some VMs.
      */
     readonly bandwidthPerMigration?: number;

@@ -21,7 +21,7 @@ type OfVmi = Pick<VmiFacts, "evictionStrategy">;
 type OfCluster = Pick<Settings, "clusterStrategy">;
 
 /**
- * Returns the VMI's own strategy. If it has none, returns the cluster's strategy, or None. An empty string is treated
+ * Returns the VMI's own strategy. If it has none, returns the cluster's strategy, or None. An empty string counts
  * as absent, as in Go.
  */
 export function resolveStrategy({ evictionStrategy: own }: OfVmi, { clusterStrategy }: OfCluster): ResolvedStrategy {

@@ -28,7 +28,7 @@ export const shield = {
     const isSet = settings.shield.maxPodGracePeriodSeconds > 0;
     const isWanted = isShieldWanted(settings);
     return applying([
-      ["the shield is in force: VMs of a node under pressure may move after SIGTERM", settings.isShieldOn],
+      ["the shield is on: VMs of a node under pressure can migrate even after SIGTERM", settings.isShieldOn],
       [
         "shield.maxPodGracePeriodSeconds has no effect without the feature gate NodePressureEvictionLiveMigration",
         isSet && !isWanted,

@@ -1,8 +1,9 @@
 /**
- * The shield lets VMs migrate after SIGTERM instead of shutting down. Lifeboat labels a VM before SIGTERM, because
- * virt-handler reacts to SIGTERM immediately. Lifeboat removes the label in time, because the launcher kills a guest
- * that is still running at the end of its grace period. Only Events of refused shutdowns show the time of SIGTERM. The
- * value of the label is the time at which Lifeboat reads these Events.
+ * The shield lets VMs migrate after SIGTERM. While a VM has the shield's label, virt-handler does not shut the guest
+ * down. Lifeboat labels a VM before SIGTERM, because virt-handler reacts to SIGTERM immediately. Lifeboat removes the
+ * label in time, because the launcher kills a guest that is still running at the end of its grace period. Only Events
+ * of refused shutdowns show the time of SIGTERM. The value of the label is the time at which Lifeboat reads these
+ * Events.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -28,7 +29,7 @@ const LAUNCHER_GRACE_SECONDS = 15;
  */
 const LATE_SECONDS = 75;
 
-/** The value of the label after the shield has ended. The shield does not start again until the danger is over. */
+/** The value of the label after the shield has ended. The shield starts again only after `isInDanger` was false. */
 export const OVER = "over";
 
 /** The times at which the shield refused to let virt-handler shut a guest down, in milliseconds since the epoch. */
@@ -45,7 +46,7 @@ export interface Shielded {
    * been reached and the Events were not read.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
-  /** The VMI's migrations. Lifeboat reads them only if the shield may have to end. */
+  /** The VMI's migrations. Lifeboat reads them only if the shield might have to end. */
   readonly migrations: readonly MigrationFacts[];
 }
 
@@ -138,7 +139,7 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
 
 /**
  * Returns true if the node of the VM is under pressure, or if the VM has an active Evacuation from the node. The
- * Evacuation may have any cause, because a preemption may wait for a migration of a drain.
+ * Evacuation can have any cause: for example, a preemption can wait for a migration that a drain started.
  */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { checkSize, checkTexts, LARGEST_FACTS } from "./bounds.ts";
 
-/** Returns a schema of a list that Go may omit or write as null. */
+/** Returns a schema of a list that Go can omit or write as null. */
 export function listOf<S extends z.ZodMiniType>(item: S) {
   return z.pipe(
     z.nullish(z.array(item)),
@@ -10,7 +10,7 @@ export function listOf<S extends z.ZodMiniType>(item: S) {
   );
 }
 
-/** A text that Go may omit or leave empty. A pipe of zod would take a quarter of the parsing time. */
+/** A text that Go can omit or leave empty. It is no pipe of zod, which would take a quarter of the parsing time. */
 export const Text = z.transform((input: unknown, { issues }): string | undefined => textIn(input, issues));
 
 function textIn(input: unknown, issues: Issues): string | undefined {
@@ -51,7 +51,7 @@ export const TextsOrNone = z.pipe(
   z.transform((map) => map ?? NONE),
 );
 
-/** A quantity, which in a custom resource may be a text or a number. */
+/** A quantity, which in a custom resource can be a text or a number. */
 export const Quantity = z.transform((input: unknown, { issues }): string | undefined => {
   return typeof input === "number" ? String(input) : textIn(input, issues);
 });
@@ -104,7 +104,7 @@ export function knownOf(texts: Texts | undefined, keys: readonly string[]): Text
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
 type ObjectOf<S extends Shape> = ReturnType<typeof z.object<S>>;
 
-/** Returns a schema of an object that Go may omit. All fields of an omitted object are absent. */
+/** Returns a schema of an object that Go can omit. All fields of an omitted object are absent. */
 export function part<S extends Shape>(shape: S) {
   return z.pipe(
     z.transform((value: unknown) => value ?? {}),

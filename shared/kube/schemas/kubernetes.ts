@@ -151,7 +151,7 @@ export const Budget = kind(
 );
 
 /**
- * Returns whether Lifeboat created the object. The name is also checked, because another product may use the same
+ * Returns whether Lifeboat created the object. The name is also checked, because another product can use the same
  * label.
  */
 function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
@@ -161,7 +161,7 @@ function isManagedByUs({ name, labels }: z.output<typeof Meta>): boolean {
 export const ConfigMap = kind(
   () => ({ metadata: Meta, data: TextsOrNone }),
   ({ metadata: { uid, resourceVersion }, data }) => ({ uid, resourceVersion, data }),
-  // A ConfigMap with a descheduler policy may be large. Lifeboat reads only ConfigMaps of its own namespace, one at a
+  // A ConfigMap with a descheduler policy can be large. Lifeboat reads only ConfigMaps of its own namespace, one at a
   // time.
   8 * LARGE_FACTS,
 );

@@ -145,7 +145,7 @@ export const VirtualMachine = kind(
   }),
 );
 
-/** An unknown word of the owner keeps the VM, because the owner did not ask for an end of the guest. */
+/** With an unknown value of the annotation, the VM stays: its owner did not clearly request a restart or a stop. */
 function wayIn(annotation: string | undefined): nodes.VirtualMachineFacts["whenBlocked"] {
   return annotation === undefined ? undefined : (nodes.WHEN_BLOCKED.find((one) => one === annotation) ?? "Wait");
 }

@@ -1,4 +1,4 @@
-/** Defines the schemas of a scheduled pod and a node, which are small because a Worker may read fifty thousand pods. */
+/** Defines the schemas of a scheduled pod and a node, which are small because a Worker can read fifty thousand pods. */
 import * as z from "zod/mini";
 import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";
@@ -124,7 +124,7 @@ function boundedLabels() {
     const own = lengthOf(labels);
     all += own;
     if (all > LABELS_OF_A_LIST)
-      checkSize(own, FEW_LABELS, { of: "labels, because all pods have too many together", issues });
+      checkSize(own, FEW_LABELS, { of: "labels (the labels of all pods together are too large)", issues });
     return labels;
   };
 }

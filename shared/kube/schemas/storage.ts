@@ -11,7 +11,7 @@ export interface VolumeAttachmentFacts {
 
 /**
  * A VolumeAttachment exists until its volume is detached. `status.attached` is less reliable, because a failed
- * attachment may have succeeded in part.
+ * attachment might have succeeded in part.
  */
 export const VolumeAttachment = z.lazy(() =>
   z.pipe(

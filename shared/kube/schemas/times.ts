@@ -4,8 +4,8 @@ import * as z from "zod/mini";
 const MESSAGE = "expected a time";
 
 /**
- * A time that Go may omit. The API server's format `date-time` also allows times that do not exist, such as an offset of
- * 99 hours. A rule would treat such a time as absent.
+ * A time that Go can omit. The API server's format `date-time` also allows times that do not exist, such as an offset
+ * of 99 hours. The schema rejects such a time, because a rule would ignore it.
  */
 export const TimeText = z.transform((input: unknown, { issues }): string | undefined => {
   if (input === undefined || input === null || input === "") return undefined;
