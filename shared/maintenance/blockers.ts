@@ -115,7 +115,8 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if every VM is blocked, is held back, waits for an external controller, or is shut down by its eviction.
+ * Returns true if no VM is moving or about to move. Every VM is blocked, is shut down by its eviction, or waits: for an
+ * external controller, or until nothing else blocks the drain.
  */
 export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);

@@ -67,7 +67,7 @@ function withRoom(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
   });
 }
 
-/** Returns true if the node is cordoned and the drain is not paused. Otherwise, no further VM leaves. */
+/** Returns true if the node is cordoned and the drain is not paused. Otherwise, no further VM starts to leave. */
 export function isRunning(w: NodeWorld): boolean {
   return w.ne.spec.progress === "Running" && nodeToDrain(w)?.unschedulable === true;
 }

@@ -89,10 +89,11 @@ export const MAINTENANCE_MESSAGES = {
   noRoom: "there is no room for it on another node",
   nodeIsGone: "the node is gone",
   podNotFound: "its pod was not found",
-  toleratesCordon: "it tolerates the cordon, so that it could start on this node again",
+  toleratesCordon: "it tolerates the cordon, and could start on this node again",
   hostDisk: (disk: string) =>
     `its disk ${disk} is a file of this node: on another node it would start with a different disk`,
-  roomUnknown: (unknown: readonly string[]) => `Lifeboat cannot judge whether it fits on another node; not checked: ${unknown.join(", ")}`,
+  roomUnknown: (unknown: readonly string[]) =>
+    `Lifeboat cannot judge whether it fits on another node; not checked: ${unknown.join(", ")}`,
 
   // Messages at the end.
   withdrawn: "spec.intent is Withdrawn: running migrations continue, other VMs stay",

@@ -114,6 +114,7 @@ function waitsForAnother(w: NodeWorld): NodeNext | undefined {
 
 /**
  * KubeVirt is being updated. Lifeboat waits, because VMs can be lost when they migrate during an update of KubeVirt.
+ * With `startIf: Always`, a NodeEvacuation waits only if it is part of a RollingMaintenance.
  */
 function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   const isAnyTime = w.ne.spec.startIf === "Always" && w.ne.owner === undefined;
