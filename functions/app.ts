@@ -49,7 +49,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
-  // Passes one router, because a plain Hono app builds three routers and chooses one at its first request.
+  // Names the router, because the class Hono would build three routers, and choose among them at the first request.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {

@@ -30,8 +30,8 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 const REPORT_SECONDS = 10;
 
 /**
- * Updates the conditions of the LifeboatConfiguration, even after a failed scan, because a condition shows missing
- * permissions. Never throws.
+ * Updates the conditions of the LifeboatConfiguration, even after a failed scan. A scan can fail because permissions
+ * are missing, and a condition names them. Never throws.
  */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;

@@ -74,7 +74,7 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
   return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
 }
 
-/** Seconds after which the client tries again. By then, Lifeboat has deleted the pod. */
+/** If Lifeboat deletes the pod itself, the client tries again after this number of seconds, and finds no pod. */
 const GONE_SECONDS = 1;
 
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {

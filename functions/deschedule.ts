@@ -14,7 +14,7 @@ import type { Target } from "./target.ts";
 import { keyOf } from "../shared/kube/objects.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The time limit of a cycle, in seconds. A cycle may read 50,000 pods in 200 pages. */
+/** The time limit of a cycle, in seconds. A cycle can read 50,000 pods in 200 pages. */
 const CYCLE_SECONDS = 240;
 /**
  * The part of a cycle's time for reading pods and requesting evacuations. The remaining time is for recording the last

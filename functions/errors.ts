@@ -86,7 +86,7 @@ export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, 
   return new RejectionError("InternalError");
 }
 
-/** Returns whether the caller disconnected before its body arrived (in Node). */
+/** Returns whether the caller disconnected before the whole request body arrived. Only Node.js throws ECONNRESET. */
 function isCutShort(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ECONNRESET";
 }

@@ -1,6 +1,6 @@
 /**
- * Receives the relay's events. An event identifies a changed object, and Lifeboat then reads that object from the
- * cluster.
+ * Receives events from the relay, which watches the cluster. An event identifies a changed object, and Lifeboat then
+ * reads that object from the cluster.
  */
 import type { Context } from "hono";
 import { timingSafeEqual } from "hono/utils/buffer";
@@ -14,7 +14,7 @@ import { reconcileWithin } from "./reconcile.ts";
 import { parseBody } from "./review.ts";
 import type { Target } from "./target.ts";
 
-/** The time limit for a batch, in seconds. The relay waits longer for the answer. */
+/** The time limit for a batch, in seconds. The relay waits longer than this limit for the answer. */
 const RECONCILE_SECONDS = 20;
 
 /**
@@ -74,7 +74,7 @@ export async function asRelay(c: Context, { relaySecret = [] }: ClusterEntry, no
 }
 
 const TOLERANCE_SECONDS = 5 * 60;
-/** The maximum number of signatures to check. A header may contain thousands of signatures. */
+/** The maximum number of signatures to check. A header can contain thousands of signatures. */
 const MOST_SIGNATURES = 8;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 

@@ -44,7 +44,7 @@ const EvictionRequest = z.lazy(() =>
 );
 type EvictionRequest = z.output<typeof EvictionRequest>;
 
-/** Returns whether the eviction is a dry run. The request or the Eviction's deleteOptions may set `dryRun`. */
+/** Returns whether the eviction is a dry run. The request or the Eviction's deleteOptions can set `dryRun`. */
 function isDryRun({ dryRun, object }: EvictionRequest): boolean {
   return dryRun || (object.deleteOptions?.dryRun ?? []).includes("All");
 }
@@ -100,7 +100,7 @@ async function answer(
   try {
     const reviewOnce = () => {
       const deps = { cluster: reading, cached, settings, now };
-      // Repeated reviews read from the API server instead of the cache, because the cluster may have changed.
+      // Repeated reviews read from the API server instead of the cache, because the cluster might have changed.
       cached = undefined;
       return reviewEviction({ readPod, key, request }, deps);
     };
@@ -128,8 +128,8 @@ function render(uid: string, { facts, decision }: Review): review.AdmissionRevie
 }
 
 /**
- * Adds the decision as a warning to the answer of a dry run. If several webhooks refuse, the API server shows only the
- * first refusal.
+ * Adds the decision as a warning to the answer of a dry run. Without the warning, the refusal of another webhook could
+ * hide the decision, because the API server shows only the first refusal.
  */
 function withMessage({ response, ...answer }: review.AdmissionReview): review.AdmissionReview {
   const { status, warnings = [] } = response;
@@ -149,8 +149,8 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
 }
 
 /**
- * Refuses an eviction that Lifeboat cannot review for lack of memory. Without a Retry-After, kubectl and the
- * descheduler show the message.
+ * Refuses an eviction that Lifeboat cannot review for lack of memory. The refusal has no Retry-After, because kubectl
+ * and the descheduler show the message only without a Retry-After.
  */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
@@ -181,7 +181,7 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // Watches and ticks reconcile the VM after a review from the cache.
+  // A process with a cache also has watches and a tick every minute, which reconcile the VM.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;

@@ -6,7 +6,7 @@ import type { ClusterRegistry, Env } from "./env.ts";
 
 const CACHE_SECONDS = 30;
 /**
- * The maximum number of cached names of unknown clusters, because anybody may send such a name. Above this number,
+ * The maximum number of cached names of unknown clusters, because anybody can send such a name. Above this number,
  * Lifeboat checks names against the list of all clusters.
  */
 const MOST_ABSENT = 100;

@@ -117,8 +117,8 @@ export interface AdmissionReview {
 interface More {
   readonly warnings?: readonly string[];
   /**
-   * Seconds after which the client should retry the deletion. Absent for evictions, because clients would then not show
-   * the message.
+   * Seconds after which the client should retry the deletion. Absent for evictions, because clients do not show the
+   * message of a refusal with this field.
    */
   readonly retryAfterSeconds?: number | undefined;
 }
@@ -168,7 +168,10 @@ export function timeoutSeconds(query: string | undefined): number {
   return total > 0 ? Math.min(total, LONGEST_TIMEOUT_SECONDS) : DEFAULT_TIMEOUT_SECONDS;
 }
 
-/** The maximum number of reviews of one request. Another process may change the cluster between review and action. */
+/**
+ * The maximum number of reviews of one request. If another process changes the cluster between the review and the
+ * actions, Lifeboat reviews the request again.
+ */
 const MOST_REVIEWS = 3;
 
 interface Reviewed {

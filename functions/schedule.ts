@@ -29,8 +29,8 @@ const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.nu
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
 /**
- * The number of clusters to reconcile in parallel without a queue. Clusters that do not answer would otherwise use up
- * all connections.
+ * The number of clusters to reconcile in parallel without a queue. Without this limit, clusters that do not answer
+ * would use up all connections.
  */
 const CLUSTERS_AT_A_TIME = 4;
 /** The time limit for one cluster while other clusters wait, in seconds. Applies only without a queue. */
@@ -97,13 +97,13 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   const stayed = async () => {
     if (isUnderWay && seconds === undefined) await stay(target, scheduledTime + TICK_MS, surroundings);
   };
-  // The descheduling runs even if the evacuations fail.
+  // The descheduling cycle runs even if the scan fails.
   const attempt = (work: (of: Target) => Promise<void>) =>
     work(target).catch((error: unknown) => target.logFailure(MESSAGES.scheduledTick, error));
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
-  // Hands over the descheduling cycle if possible, because the cycle may take longer than a minute.
+  // If `leave` is set, the tick does not wait for the descheduling cycle, which can take longer than a minute.
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 

@@ -13,7 +13,7 @@ import { RegistryCache } from "./registry.ts";
 import { ReviewCounts } from "./review.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** The memory of this process. The platform may empty these caches at any time. */
+/** The memory of this process. Cloudflare can end the process, and thus empty these caches, at any time. */
 export interface IsolateState {
   /** Caches the parsed form of `CLUSTERS`, keyed by its text. */
   readonly clusters: Map<string | undefined, Clusters>;
@@ -45,7 +45,7 @@ export interface Target {
    * reserves memory for the client's reads.
    */
   connect(seconds: number, held?: Held): Client;
-  /** Returns a client whose reads may be slightly old. Undefined if the process watches nothing. */
+  /** Returns a client whose reads can be slightly outdated. Undefined if the process watches nothing. */
   readonly cached: ((cluster: Client) => Client) | undefined;
   /**
    * Answers reads from watched objects if possible, otherwise from the API server. Undefined if the process watches
@@ -65,8 +65,8 @@ export interface Surroundings {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Returns whether a tick may reconcile a draining node repeatedly until its minute is over. If absent, the tick
-   * reconciles the node once.
+   * Returns whether a tick is allowed to reconcile a draining node repeatedly until the minute of the tick is over. If
+   * absent, the tick reconciles the node once.
    */
   readonly stays?: () => boolean;
   /** Continues a descheduling cycle after the tick. If absent, the tick waits for the cycle. */

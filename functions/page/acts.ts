@@ -69,7 +69,7 @@ function evacuate(key: NamespacedName, isExternal: boolean): Act {
   return {
     name: "Evacuate",
     effect: isExternal
-      ? "The VM is marked. It stays on its node until its external controller moves or stops it."
+      ? "The VMI's evacuationNodeName is set. The VM stays on its node until its external controller moves or stops it."
       : "KubeVirt migrates the VM to another node that has room. The guest continues to run.",
     command: ofVm("evacuate", key),
   };
@@ -80,13 +80,13 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const drain: Act = {
     name: "Drain this node",
     effect:
-      "Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. The command shows the verdict first. --at TIME starts the drain later.",
+      "Lifeboat cordons the node, migrates its VMs, and then evicts its other pods. The command first shows whether the drain will succeed. --at TIME starts the drain later.",
     command: shellLine("lifeboat", "drain", node),
   };
   const restart: Act = {
     name: "Drain this node, and restart the VMs that cannot move",
     effect:
-      "VMs that can start on another node are restarted there. The command names the other VMs before it asks. --when-blocked ShutDown stops VMs until the node takes pods again.",
+      "VMs that can start on another node are restarted there. The command names the VMs that cannot, and asks before it starts the drain. --when-blocked ShutDown stops VMs until the node takes pods again.",
     command: shellLine("lifeboat", "drain", node, "--when-blocked", "Restart"),
   };
   return pinned ? [drain, restart] : [drain];

@@ -38,7 +38,7 @@ interface FleetEntry {
 
 /** Seconds after which the page shows a cluster as unreachable. */
 const CLUSTER_SECONDS = 3;
-/** The number of clusters to read in parallel. A Worker may have six open connections. */
+/** The number of clusters to read in parallel. A Cloudflare Worker can have six open connections. */
 const AT_A_TIME = 6;
 const EVERY_SECONDS = 15;
 

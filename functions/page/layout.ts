@@ -103,13 +103,13 @@ type Words = readonly [title: string, words: string];
 const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
   UnknownCluster:       ["No such cluster", "Lifeboat is configured for no cluster of this name."],
-  NodeNotFound:         ["No such node", "The cluster has no node of this name. It may have been removed since."],
-  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Some time after its end, Lifeboat deletes a NodeEvacuation that its command created."],
-  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Some time after its end, Lifeboat deletes a RollingMaintenance that its command created."],
+  NodeNotFound:         ["No such node", "The cluster has no node of this name. The node might have been removed."],
+  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. If the command lifeboat created it, Lifeboat deletes it some time after its end."],
+  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. If the command lifeboat created it, Lifeboat deletes it some time after its end."],
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "The entry of the cluster in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
   ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read the cluster, the API server treats evictions as the webhook's failurePolicy says. Try again in a moment, or run lifeboat doctor."],
-  InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Its log describes the error. Your VMs are not affected."],
+  InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Lifeboat's log describes the error. Your VMs are not affected."],
 };
 
 function wordsOf({ body }: RenderedError): Words {

@@ -107,9 +107,10 @@ function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html |
 }
 
 /**
- * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. `spec.progress` is Running here.
- * A started NodeEvacuation then remains Paused only while its node is uncordoned, and a cordon resumes it. Returns
- * false for a part of a RollingMaintenance, because the page may not know whether the RollingMaintenance is paused.
+ * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. When this function is called,
+ * `spec.progress` is Running. A started NodeEvacuation then remains Paused only while its node is uncordoned, and a
+ * cordon resumes it. Returns false for a part of a RollingMaintenance, because the page might not know whether the
+ * RollingMaintenance is paused.
  */
 function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | undefined): boolean {
   if (owner !== undefined || status.phase !== "Paused") return false;

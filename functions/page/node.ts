@@ -51,8 +51,8 @@ const MOST_GONE = 50;
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
 /**
- * A verdict on the drain of a node, and the time of the verdict. It must not contain the pods that were read, to save
- * memory.
+ * A verdict on the drain of a node, and the time of the verdict. To save memory, it does not contain the pods that were
+ * read.
  */
 interface Judged {
   readonly node: PreflightFacts["node"];

@@ -34,7 +34,8 @@ const CONTENT_SECURITY_POLICY = {
 
 const HEADERS = {
   contentSecurityPolicy: CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers would send `Origin: null` with Lifeboat's own forms.
+  // With `no-referrer`, browsers would send `Origin: null` with Lifeboat's own forms, and some forms would be rejected
+  // (`ownFormsOnly`).
   referrerPolicy: "same-origin",
   strictTransportSecurity: "max-age=31536000",
   xFrameOptions: "DENY",
@@ -90,8 +91,8 @@ async function show(c: PageContext, shown: Shown, visitor: string): Promise<Resp
 }
 
 /**
- * Forbids caching, because an answer is for one visitor only. Styles and scripts set their own header, because their
- * names contain a hash.
+ * Forbids caching, because an answer is for one visitor only. Styles and scripts set another `cache-control`, because
+ * their names contain a hash of their content.
  */
 async function neverStored(c: PageContext, next: () => Promise<void>): Promise<void> {
   await next();

@@ -19,8 +19,8 @@ const ATTRIBUTES = { path: "/", secure: true, httpOnly: true, sameSite: "Strict"
  */
 const AUDIENCE = "lifeboat";
 /**
- * The length of a session, in seconds. Lifeboat asks the API server only at the start of a session. A withdrawn
- * permission takes effect when the session ends.
+ * The length of a session, in seconds. Lifeboat asks the API server only at the start of a session. If a permission is
+ * withdrawn, the visitor loses access when the session ends.
  */
 const SESSION_SECONDS = 3600;
 const REVIEW_SECONDS = 5;
