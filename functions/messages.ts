@@ -38,7 +38,7 @@ export const ENDPOINT_MESSAGES = {
   policyGroup: "expected policy/v1 or policy/v1beta1",
   eviction: "expected Eviction",
   deletedByLifeboat: (pod: string, reason: string) =>
-    `pod "${pod}" is allowed to be deleted (${reason}): this request is refused only because Lifeboat deletes the pod itself`,
+    `nothing prevents the deletion of pod "${pod}" (${reason}): this request is refused only because Lifeboat deletes the pod itself`,
   vmiChanges: "its VMI keeps changing",
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
@@ -54,7 +54,7 @@ export const ENDPOINT_MESSAGES = {
   findingCluster: "finding the cluster",
 
   // Other log lines
-  tickMissing: "the scan of this cluster could not start in time: Lifeboat skips it, and the next scan follows within a minute",
+  tickMissing: "the scan of this cluster could not start in time: Lifeboat skips it, and the next scan is due within a minute",
   leftOut: (resource: string) => `an object of ${resource} cannot be parsed: Lifeboat ignores the object`,
   logUnexpected: "unexpected error",
 } as const;

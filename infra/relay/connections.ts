@@ -1,7 +1,7 @@
 /**
  * Limits connections, because any pod can open a connection and each connection takes memory. A stranger is a caller
- * that has not shown a valid token. If too many strangers are connected, the server closes the oldest connections
- * without a complete request. Strangers that never finish a request therefore cannot lock out the API server.
+ * that has not shown a valid token. If too many strangers are connected, the server closes the oldest connections that
+ * have not sent a complete request. Strangers that never finish a request therefore cannot lock out the API server.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
@@ -9,11 +9,15 @@ import type { Socket } from "node:net";
 
 /** The maximum number of all connections: of API servers, busy or idle, and of strangers. */
 const MOST_CONNECTIONS = 1024;
-/** The maximum number of strangers that may stay connected. Each connection takes 70 to 210 KB. */
+/**
+ * The maximum number of strangers (callers that have not shown a valid token) that may stay connected. Each connection
+ * takes 70 to 210 KB.
+ */
 const MOST_STRANGERS = 192;
 /**
- * The maximum number of strangers at any time. A drain opens hundreds of connections of the API server, which are
- * strangers at first. Above this limit, the server immediately closes the oldest connection without a complete request.
+ * The maximum number of strangers (callers that have not shown a valid token) at any time. During a drain, the API
+ * server opens hundreds of connections, and counts as a stranger on each until its token is checked. Above this limit,
+ * the server immediately closes the oldest connection that has not sent a complete request.
  */
 const MOST_NEW_STRANGERS = 768;
 /**
@@ -22,7 +26,7 @@ const MOST_NEW_STRANGERS = 768;
  */
 const SILENCE_MS = 500;
 
-/** The maximum times until a request has arrived, in milliseconds. An API server sends a review within milliseconds. */
+/** The time limits for the arrival of a request, in milliseconds. An API server sends a review within milliseconds. */
 export const ARRIVAL = {
   handshakeTimeout: 5000,
   headersTimeout: 5000,
@@ -40,13 +44,13 @@ interface Stranger {
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 export interface Connections {
-  /** The caller of this connection has shown a valid token and is no longer a stranger. */
+  /** Called when the caller of this connection has shown a valid token. The caller is then no longer a stranger. */
   trust(socket: Socket): void;
 }
 
 /**
- * The maximum number of unanswered requests on a connection. The next request may arrive before the last response has
- * ended.
+ * The maximum number of unanswered requests on a connection. The limit is not 1, because the next request can arrive
+ * before the last response has ended.
  */
 const MOST_REQUESTS = 2;
 

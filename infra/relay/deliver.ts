@@ -22,7 +22,7 @@ export interface Delivery {
   stop(): Promise<void>;
 }
 
-/** The pauses after failures. They are short, because a disruption takes only about two minutes. */
+/** The pauses after failures. They are short, because a preempted VM has by default only 120 s to move. */
 const RETRY = { firstMs: 500, longestMs: 5_000 };
 /** The maximum pause that the Worker can request. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -87,7 +87,8 @@ export function startDelivery({
     { result, status, reason, retryAfterMs = 0 }: Delivered,
   ): Promise<void> => {
     failures += 1;
-    // Either the batch is too large for the Worker, or one of the objects causes the error.
+    // If the Worker answers with an error, the batch can be too large, or one of its objects can cause the error. The
+    // next batch is therefore smaller, and the failed events wait.
     const answers = result === "unavailable" && status !== undefined;
     if (answers) {
       if (events.length > 1) limit = halfOf(events);
@@ -98,7 +99,7 @@ export function startDelivery({
     const level = result === "misconfigured" ? "error" : "warn";
     log(level, MESSAGES.notDelivered, details);
     const woken = new AbortController();
-    // A new event ends the pause early. It need not wait for the retry of the failed events.
+    // A new event ends the pause early, because it need not wait for the retry of the failed events.
     if (answers && retryAfterMs === 0) wake = () => void clock.setTimer(RETRY.firstMs, () => woken.abort());
     await pause(clock, ms, AbortSignal.any([stopped.signal, woken.signal]));
     wake = undefined;

@@ -4,8 +4,8 @@ import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
 /**
- * The two queues of events. Urgent events do not wait for routine events, of which there are thousands after a restart.
- * They do not wait for a slow answer to routine events, either.
+ * The two queues of events. With its own queue, an urgent event waits neither for routine events, of which there are
+ * thousands after a restart of the relay, nor for a slow answer to routine events.
  */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];
@@ -35,7 +35,7 @@ export function noticeOf<Facts>(
 ): Noticed | undefined {
   const seen = now ?? before;
   if (seen === undefined) return undefined;
-  // A new object may have the name of a deleted object, so the UIDs are compared.
+  // Compares the UIDs, because a new object can have the name of a deleted object.
   const known = before?.metadata.uid === seen.metadata.uid ? before.facts : undefined;
   const [object, gone] = [seen.metadata, now === undefined];
   if (!gone && known !== undefined && JSON.stringify(known) === JSON.stringify(seen.facts)) return undefined;

@@ -87,7 +87,7 @@ export interface WatchedPod {
    */
   readonly disruption: string | undefined;
   readonly deleting: boolean;
-  /** Whether the pod's containers have ended. No guest runs in the pod any more. */
+  /** True if the pod's containers have ended. Then no guest runs in the pod. */
   readonly completed: boolean;
 }
 
@@ -100,8 +100,8 @@ function isDisruption({ disruption, deleting }: WatchedPod, before: WatchedPod |
 }
 
 /**
- * The reason that a kubelet writes into `DisruptionTarget` when the containers have ended. Rate limits may drop a
- * kubelet's Events, but not its conditions.
+ * The reason that a kubelet writes into `DisruptionTarget` when the containers have ended. The relay needs this
+ * condition in addition to Events, because rate limits can drop a kubelet's Events, but not its conditions.
  */
 const KUBELET = "TerminationByKubelet";
 

@@ -14,14 +14,15 @@ export interface KubeletEventFacts {
 
 /**
  * The names of virt-launcher and hotplug pods. Events about other pods are ignored. The length is limited, because a
- * tenant's Event may contain a name of 16 KB.
+ * tenant's Event can contain a name of 16 KB.
  */
 const POD_NAMES = /^(virt-launcher|hp-volume)-[a-z0-9.-]{1,239}$/;
 const LONGEST_UID = 128;
 
 /**
- * The field of a sidecar in an Event. A kubelet also stops sidecars after a migration, so these Events do not report
- * the end of a guest. A kubelet that ends a guest also writes an Event about the container compute.
+ * The start of `fieldPath` in an Event about a sidecar. A kubelet also stops sidecars after a migration, so these
+ * Events do not report the end of a guest. A kubelet that ends a guest also writes an Event about the container
+ * compute.
  */
 const SIDECAR = "spec.initContainers{";
 
@@ -29,7 +30,8 @@ type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "
 
 /**
  * Returns one watch of Events for each reason with which a kubelet ends a pod. A field selector cannot combine several
- * reasons. A kubelet ends a pod without a request to the API server, and sets the pod's condition only afterwards.
+ * reasons. The Events are needed, because a kubelet ends a pod without a request to the API server, and sets the pod's
+ * condition only afterwards.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>
@@ -67,8 +69,8 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
 const STALE_MS = 10 * 60 * 1000;
 
 /**
- * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted. The watch of pods
- * reports such a pod, or the owner wants the deletion.
+ * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted: either the watch of
+ * pods has reported the pod, or its owner wants the deletion.
  */
 export function killingOf(
   event: KubeletEventFacts,

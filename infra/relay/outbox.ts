@@ -63,7 +63,7 @@ export function createOutbox(): Outbox {
     settle(events) {
       for (const event of events) {
         const entry = remove(event);
-        // The new event moves to the end. An object that changes constantly then does not delay other objects.
+        // Moves the new event to the end, so that an object that changes constantly does not delay other objects.
         if (entry !== undefined && entry.event !== event)
           waiting.set(keyOf(event), { ...entry, since: entry.newest, postponed: undefined });
       }

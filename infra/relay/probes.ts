@@ -20,8 +20,8 @@ export interface ProbeServer {
 }
 
 /**
- * The time in which an answer with metrics is reused, in milliseconds. Any pod can read the metrics, and the leader
- * reads all Evacuations for each new answer.
+ * The time in which an answer with metrics is reused, in milliseconds. Without this reuse, any pod could cause load on
+ * the API server, because the leading replica reads all Evacuations for each new answer.
  */
 const SCRAPE_MS = 30_000;
 

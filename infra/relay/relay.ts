@@ -111,8 +111,8 @@ export function startRelay(options: RelayOptions): Relay {
     }
   };
   /**
-   * Reports the NodeEvacuations of a node when its last virt-launcher pod has ended or is gone. The NodeEvacuations may
-   * end now.
+   * Reports the NodeEvacuations of a node when its last virt-launcher pod has ended or is gone. These NodeEvacuations
+   * might be complete.
    */
   const reportEmptied = ({ facts: { node } }: SeenPod) => {
     const open = [...nodeEvacuations.all()].filter(({ facts }) => facts.node === node && !facts.hasEnded);
@@ -139,7 +139,7 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Pods are listed before Events are watched. The relay would ignore an Event about an unknown pod.
+  // Lists pods before it watches Events, because the relay ignores an Event about a pod that it does not know.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

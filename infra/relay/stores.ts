@@ -6,7 +6,10 @@ import type { ObjectIdentity, WatchedKind } from "./kinds.ts";
 import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
-/** Returns the fields that Lifeboat's app needs of each object. Objects that cannot be parsed are malformed. */
+/**
+ * Returns the fields that Lifeboat's app needs of each object. An object that cannot be parsed gets `odd`, the reason,
+ * instead of `view`.
+ */
 export function keptOf<R extends CachedResource, Noted>(
   resource: R,
   kind: WatchedKind<Noted>,

@@ -35,7 +35,7 @@ export function pemOf(caBundle = ""): string {
 }
 
 /**
- * Returns whether a caBundle trusts a certificate (PEM), and how long the certificate chain is valid. `certPem` may
+ * Returns whether a caBundle trusts a certificate (PEM), and how long the certificate chain is valid. `certPem` can
  * contain CA certificates after the server's certificate.
  */
 export function trustIn(caBundle: string, certPem: string): CertificateFacts {

@@ -1,6 +1,6 @@
 /**
- * Chooses one replica for the periodic work with a Lease. Several replicas may do this work at the same time without
- * harm. As in client-go, a Lease has expired if it has not changed for `LEASE_SECONDS`.
+ * Chooses one replica for the periodic work with a Lease. No harm is done if several replicas do this work at the same
+ * time. As in client-go, a Lease has expired if it has not changed for `LEASE_SECONDS`.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";

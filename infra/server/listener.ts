@@ -17,7 +17,7 @@ export interface Listener {
   readonly port: number;
   /** Sets the certificate for new connections. Open connections are not affected. */
   present(pair: Pair): void;
-  /** Answers a request of this process. */
+  /** Answers a request that this process makes to itself. */
   ask(request: Request): Promise<Response>;
   /** Adds `Connection: close` to all later answers, so that clients reconnect to another replica. */
   turnAway(): void;
@@ -48,7 +48,7 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     const response = await ask(incoming.headers["content-length"] === undefined ? standard(request) : request);
     const isKnown = hasShownToken(request, response);
     if (isKnown) connections.trust(incoming.socket);
-    // This code runs after the review, because `turnAway` may be called during the review.
+    // This code runs after the review, because `turnAway` can be called during the review.
     if (isTurningAway || !isKnown) response.headers.set("connection", "close");
     return response;
   };

@@ -1,4 +1,4 @@
-/** Reads the results of finished migrations, and what the results show about each class of VMs. */
+/** Reads the results of finished migrations, and what the results show about each class of similar VMs. */
 import { isFinal, isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import { MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
@@ -7,7 +7,7 @@ import type { PlanFacts, PlanMigration, PlanPod, PlanVmi } from "./facts.ts";
 import { imageAt, type Run, runsOf } from "./launchers.ts";
 import { PLAN_MESSAGES } from "./messages.ts";
 
-/** A class of VMs. All VMs of a class have the same values of these properties. */
+/** A class of VMs. All VMs of a class have the same values of the following properties. */
 export interface ClassKey {
   readonly launcher: string;
   readonly machine: string;
@@ -58,7 +58,10 @@ export function historyFrom(f: PlanFacts): PlanHistory {
   };
 }
 
-/** KubeVirt first writes the end of a migration to the VMI, and a moment later to the migration. */
+/**
+ * Adds the end of the migration from the VMI, because KubeVirt writes the end first to the VMI, and a moment later to
+ * the migration.
+ */
 function withStateOf(migration: PlanMigration, vmiOf: PlanHistory["vmiOf"]): PlanMigration {
   const state = vmiOf.get(vmOfMigration(migration))?.lastFinished;
   return state?.uid === migration.uid ? { ...state, ...migration } : migration;
@@ -128,7 +131,9 @@ export function attemptsOf(history: PlanHistory, launcher: string | undefined): 
 
 type Result = Pick<Attempt, "outcome" | "reason">;
 
-/** Returns the result of a migration. Returns undefined if its target pod has another launcher image. */
+/**
+ * Returns the result of a migration. Returns undefined if its target pod has a launcher image other than `launcher`.
+ */
 function resultOf(migration: PlanMigration, launcher: string | undefined, history: PlanHistory): Result | undefined {
   const target = targetOf(migration, history);
   const image = target?.image ?? imageAt(history.runs, migration.schedulingSince);

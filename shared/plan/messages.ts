@@ -9,7 +9,7 @@ import type { PlanOptions } from "./facts.ts";
 type Pod = Pick<PreflightPod, "namespace" | "name">;
 type StartIf = PlanOptions["template"]["startIf"];
 
-/** Lists that a user may not be allowed to read. Each entry has the question that remains open without the list. */
+/** Lists that a user might not be allowed to read. Each entry has the question that remains open without the list. */
 export const OPEN_WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets refuse evictions",
   resourcequotas: "whether quotas refuse target pods",
@@ -48,13 +48,13 @@ export const PLAN_MESSAGES = {
   mayHaveNoRoom: (homeless: readonly string[]) =>
     `whether all VMs and pods find room: kube-scheduler may place VMs on other nodes than this plan does. Then there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
-    `${vms} VM${vms === 1 ? ` needs ${needed} of memory` : `s need ${needed} of memory in total`}; of the other nodes, the one with the most room has ${most} free`,
+    `${vms} VM${vms === 1 ? ` needs ${needed} of memory` : `s need ${needed} of memory in total`}; no other node has more than ${most} free`,
   fitsNowhere: (vm: string, others: number, why: string) =>
     `VM ${vm}: ${why}${others === 0 ? "" : ` (other VMs without room: ${others})`}`,
 
   // A guest that is shut down
   mayEndAgain: (summary: string, vms: readonly string[]) =>
-    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} may start again on this node before its drain, and then be shut down again`,
+    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} might start again on this node, and the drain of this node then shuts ${vms.length === 1 ? "it" : "them"} down again`,
   heldBack: (message: string) => `${message}; the guest runs until everything else can leave`,
 
   // Evidence of earlier migrations

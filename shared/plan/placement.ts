@@ -57,7 +57,8 @@ export interface Judged {
 
 /**
  * The next place of a pod. `there`: it runs on a known node. `anew`: its node is chosen during this drain. `later`: its
- * node is chosen after this drain. `Follows`: it runs on the node of its launcher pod. `Gone`: it is deleted.
+ * node is chosen after this drain. `Follows`: a hotplug pod runs on the node of its VM's launcher pod. `Gone`: it is
+ * deleted.
  */
 type Next =
   { readonly there: PreflightPod } | { readonly anew: Wanted } | { readonly later: Wanted } | "Gone" | "Follows";
@@ -124,7 +125,8 @@ function nextOf(pod: PreflightPod, { outcome, reason, room }: PodVerdict, around
 }
 
 /**
- * Returns the replacement of a pod. If the pod is being deleted, its controller has already created the replacement.
+ * Returns the replacement that a pod's controller creates when the drain deletes the pod. Returns `Gone` if the pod has
+ * no controller, or if the pod was already being deleted, because its replacement then exists already.
  */
 function remade(pod: PreflightPod): Next {
   const isMade = !pod.deleting && pod.owners.some(({ controller }) => controller);

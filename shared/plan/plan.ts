@@ -175,8 +175,8 @@ function drainedPlanOf(step: Step, at: number, { reasons, unsure, mayEnd }: Doub
 }
 
 /**
- * Returns a note if the drain may not start because facts could not be read. Lifeboat may be allowed to read more than
- * the user, and may then reach another verdict.
+ * Returns a note if it is uncertain whether the drain starts, because facts could not be read. Lifeboat might be
+ * allowed to read more than the user, and might therefore reach another verdict than this plan.
  */
 function startDoubts({ found, judged: { facts } }: Step, { startIf }: PlanOptions["template"]): readonly string[] {
   if (startIf === "Always" || !isUnjudged(found, facts)) return [];
@@ -199,8 +199,8 @@ function lackOf(step: Step, seen: Seen): Pick<NodePlan, "shortage" | "roomAfter"
 }
 
 /**
- * Adds guests that can be shut down twice: first on a node that is drained before this node, and then on this node
- * after they have started again.
+ * Adds to the summary the guests that can be shut down twice: first on a node that is drained before this node, and
+ * then on this node after they have started again.
  */
 function withShutdowns(found: Preflight, mayEnd: Doubt["mayEnd"]): Preflight {
   if (found.verdict !== "WillSucceed" || mayEnd.length === 0) return found;

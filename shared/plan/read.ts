@@ -94,7 +94,7 @@ function newReads(say: (what: string) => void) {
 }
 
 /**
- * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which may delay
+ * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which can delay
  * the drains.
  */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {

@@ -14,11 +14,17 @@ type Template = PlanOptions["template"];
 
 /** The result of all simulations for one node. */
 export interface Doubt {
-  /** Reasons why pods may not fit or the drain may not start, although the plan says otherwise. */
+  /**
+   * Reasons why pods might not fit or the drain might not start, although the plan says that they fit and that it
+   * starts.
+   */
   readonly reasons: readonly string[];
   /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
-  /** VMs, as `namespace/name`, whose guests can be shut down on this node again, after the drain of another node. */
+  /**
+   * VMs, as `namespace/name`, whose guests are shut down by the drain of another node, start again on this node, and
+   * can be shut down again.
+   */
   readonly mayEnd: readonly string[];
   /** True if the drain starts in no simulation. */
   readonly isRefused: boolean;

@@ -25,7 +25,7 @@ export interface PresentPods {
 export interface Board {
   readonly filled: Map<string, Filled>;
   readonly before: ReadonlyMap<string, NeighbourPod>;
-  /** Pods that were added or removed later. The value is undefined if the pod was removed. */
+  /** Pods that were added or removed after the board was created. The value is undefined if the pod was removed. */
   readonly since: Map<string, NeighbourPod | undefined>;
   readonly directory: Directory;
 }

@@ -75,8 +75,8 @@ function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: st
 }
 
 /**
- * Returns labels of which every matching pod has at least one. Returns undefined if the selector requires no such
- * label.
+ * Returns a set of labels. Every pod that matches the selector has at least one of them. Returns undefined if no such
+ * set exists.
  */
 function keysOf({ matchLabels, matchExpressions }: LabelSelector): readonly string[] | undefined {
   for (const key in matchLabels) return [`${key}=${matchLabels[key]}`];

@@ -135,9 +135,9 @@ export type PodOutcome = "Moves" | "Follows" | "Waits" | "ShutsDown" | "Evicted"
 /** The nodes on which a pod fits. */
 export interface RoomFound {
   readonly fits: boolean;
-  /** A node on which the pod fits. The scheduler may choose another one. */
+  /** A node on which the pod fits. kube-scheduler might choose another node. */
   readonly node?: string;
-  /** The number of other nodes on which the VM fits, after the VMs before it are placed. */
+  /** The number of other nodes on which the pod fits. Pods that were placed earlier already use resources there. */
   readonly nodes: number;
   /** Fields that KubeVirt may or may not set in the next pod. A pod with these fields would not fit. */
   readonly unsure?: readonly string[];
@@ -154,7 +154,7 @@ export interface PodVerdict {
   readonly message: string;
   /** Says who can change the outcome, and how. */
   readonly remedy?: string;
-  /** Nodes for the next pod. Absent if the preflight does not check this. */
+  /** Nodes for the next pod. Absent if the preflight does not check which nodes have room. */
   readonly room?: RoomFound;
 }
 

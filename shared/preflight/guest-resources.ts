@@ -19,7 +19,7 @@ interface From {
 }
 
 /**
- * The highest requests that KubeVirt may set. If the requests are uncertain, `least` contains the lowest requests, and
+ * The highest requests that KubeVirt can set. If the requests are uncertain, `least` contains the lowest requests, and
  * `field` is the field that makes them uncertain.
  */
 interface Rendered {
@@ -51,7 +51,8 @@ export function renderResources(pod: Sized, { asks, had, rendering }: From): Ren
     ...(isHuge && { [`hugepages-${asks.hugepages}`]: memory }),
   };
   const least = changed(pod, added);
-  // KubeVirt sets at least these requests. Its configuration may have changed since the current pod was created.
+  // KubeVirt sets at least these requests. The current pod might have lower requests, because KubeVirt's configuration
+  // can change after the creation of a pod.
   const floors: Resources = { cpu: cpuOf(asks, rendering), ...(!isHuge && { memory: memoryOf(asks, rendering) }) };
   const surely = { ...least, requests: atLeast(least.requests, floors) };
   const ratio = rendering.overheadRatio - 1;

@@ -95,7 +95,7 @@ export function boundBecause(
   return MESSAGES.boundToNode(selected, required !== undefined);
 }
 
-/** Lists the reasons why the VM may not move. */
+/** Lists the reasons why it is uncertain whether the VM moves. */
 export function doubtsAbout(vmi: VmiFacts, f: PreflightFacts): readonly string[] {
   const { evacuations, settings } = f;
   const mayBeShort = vmi.name.length > LONGEST_LABEL && !isBefore(VERSIONS.shortNames, settings.kubevirtMinor);

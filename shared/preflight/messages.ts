@@ -44,7 +44,7 @@ export const PREFLIGHT_MESSAGES = {
 
   // A pod that stays, is shut down or is evicted
   mirrorPod: "a static pod of the kubelet: a drain leaves it in place",
-  daemonSet: (name: string) => `of DaemonSet ${name}: a drain leaves it in place`,
+  daemonSet: (name: string) => `belongs to DaemonSet ${name}: a drain leaves the pod in place`,
   unmanaged: "no controller would create it again: kubectl drain refuses without --force",
   localStorage: "has an emptyDir: kubectl drain refuses without --delete-emptydir-data",
   noGuest: "no guest runs in it any more",

@@ -136,15 +136,15 @@ interface From {
   readonly asks: GuestAsks;
   readonly had: GuestAsks;
   readonly rendering: Rendering;
-  /** Returns true if the next pod also selects the KubeVirt label `key` of the current pod. */
+  /** Returns true if the next pod keeps the KubeVirt label `key` of the current pod's node selector. */
   readonly isOwn: (key: string) => boolean;
 }
 
 type Asking = Pick<LauncherPod, "requests" | "limits" | "placement" | "tolerations" | "antiAffinity">;
 
 /**
- * A group of requirements. `most` contains the highest that KubeVirt may render. If `field` makes the requirements
- * uncertain, `least` contains the lowest.
+ * A group of requirements. `most` contains the highest requirements that KubeVirt can render. If `field` makes the
+ * requirements uncertain, `least` contains the lowest requirements.
  */
 interface Part {
   readonly most: Partial<Asking>;

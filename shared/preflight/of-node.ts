@@ -108,7 +108,7 @@ function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Dec
 }
 
 /**
- * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which may delay
+ * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which can delay
  * the drain.
  */
 function rolloutIn(facts: Facts): readonly string[] {

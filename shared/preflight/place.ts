@@ -176,7 +176,7 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Returns pods that anti-affinity may separate from this pod. Leaves out launcher pods of the same VM. */
+/** Returns pods that anti-affinity might separate from this pod. Leaves out launcher pods of the same VM. */
 function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
   const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];

@@ -207,12 +207,15 @@ function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
   return cause === undefined ? undefined : is("Blocked", cause, message);
 }
 
-/** A kubelet kills the pod at the end of the grace period, and then removes its volumes and cgroups. */
+/**
+ * The time, in seconds, that a kubelet needs to remove the pod's volumes and cgroups, after it has killed the pod at
+ * the end of the grace period.
+ */
 const AFTERWARDS_SECONDS = 60;
 
 /**
  * Returns why a deleted pod has not ended in time. Returns undefined if the pod is not being deleted or still has time.
- * If `cause` is absent, the reason is unknown, and the pod may still end.
+ * If `cause` is absent, the reason is unknown, and the pod might still end.
  */
 export function hangingIn(
   { goneBy, finalizers }: PreflightPod,

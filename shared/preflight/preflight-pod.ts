@@ -30,7 +30,8 @@ function reader(input: unknown, issues: Issues) {
 }
 
 /**
- * Returns a schema for the pods of the node to drain. Use one schema for each list, because equal values share objects.
+ * Returns a schema for one list of pods of the node to drain. Equal values within the list share one object, to save
+ * memory.
  */
 export function preflightPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];

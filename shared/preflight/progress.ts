@@ -185,7 +185,7 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
   return { active, gone: left.toSorted((a, b) => endOf(b) - endOf(a)) };
 }
 
-/** Evacuations with these causes ask every VM of a node to leave, although new pods may still start on the node. */
+/** Evacuations with these causes ask every VM of a node to leave, although new pods can still start on the node. */
 const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
 const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);

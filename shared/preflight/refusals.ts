@@ -1,5 +1,5 @@
 /**
- * Finds refusals of the API server during a drain. A PodDisruptionBudget may refuse an eviction, and a quota may refuse
+ * Finds refusals of the API server during a drain. A PodDisruptionBudget can refuse an eviction, and a quota can refuse
  * the target pod of a migration.
  */
 import { budgetOf } from "../budget/refusal.ts";
@@ -16,7 +16,10 @@ import { raisedBy } from "./quota-controllers.ts";
 /** A pod that can never be evicted because of its PodDisruptionBudget. */
 export interface HeldByBudget {
   readonly budget: string;
-  /** Nodes for the replacement that the PodDisruptionBudget needs. Absent if no controller creates a replacement. */
+  /**
+   * The nodes for the replacement pod, which has to run before the PodDisruptionBudget allows the eviction. Absent if
+   * no controller creates a replacement.
+   */
   readonly room?: RoomFound;
 }
 
@@ -30,8 +33,8 @@ interface Replacing {
 
 /**
  * Finds pods that their PodDisruptionBudgets keep on the node. The pods of one PodDisruptionBudget are evicted one
- * after another. Each eviction waits for the replacement of an earlier pod. Replacements of pods without a
- * PodDisruptionBudget also use resources.
+ * after another. Each eviction waits until the replacement of a pod that was evicted before runs. Replacements of pods
+ * without a PodDisruptionBudget also use resources.
  */
 export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
@@ -125,7 +128,7 @@ function usageOf(pods: readonly PreflightPod[]): Amounts {
 }
 
 interface Around {
-  /** The reason why more quota may soon be free. Undefined if there is no known reason. */
+  /** The reason why the quota might soon have more room than now. Undefined if there is no known reason. */
   readonly why: string | undefined;
   readonly nodes: readonly FitNode[];
 }

@@ -118,7 +118,7 @@ function notJudged(
 }
 
 /**
- * Lists VMs whose next pod may not fit on another node. KubeVirt can render this pod in two ways, and only one of them
+ * Lists VMs whose next pod might fit on no other node. KubeVirt can render this pod in two ways, and only one of them
  * fits.
  */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {

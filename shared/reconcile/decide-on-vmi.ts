@@ -28,8 +28,8 @@ interface Subject extends Deciding {
 }
 
 /**
- * Decides what to do for a VMI. Lifeboat reads the Evacuations before the VMI. If an Evacuation has the condition
- * Marked, but the VMI has no evacuationNodeName, somebody has removed it.
+ * Decides what to do for a VMI. Reads the Evacuations before the VMI. If an Evacuation has the condition Marked, but
+ * the VMI, which was read later, has no evacuationNodeName, then somebody has removed the evacuationNodeName.
  */
 export function decideOnVmi(
   key: NamespacedName,

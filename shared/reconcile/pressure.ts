@@ -1,6 +1,6 @@
 /**
  * Reads the facts about node pressure: nodes under pressure, their VMs, and other nodes with free resources. Reads the
- * nodes one after another, because the pods of ten nodes may not fit into the memory of a Worker.
+ * nodes one after another, because the pods of ten nodes might not fit into the memory of a Cloudflare Worker.
  */
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError } from "../kube/failures.ts";
@@ -107,7 +107,7 @@ function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[
 const PODS_MS = 5000;
 
 /**
- * Reads a node to which VMs may move. Returns an empty list if reading the pods takes too long, for example because a
+ * Reads a node to which VMs could move. Returns an empty list if reading the pods takes too long, for example because a
  * tenant's pods are large.
  */
 async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {

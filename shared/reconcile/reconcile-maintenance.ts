@@ -17,7 +17,7 @@ export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
 
 type ReconcileVm = (key: NamespacedName) => Promise<Result>;
 
-/** The maximum number of rounds. When a node is finished, another node may start in the next round. */
+/** The maximum number of rounds. When a node is finished, another node can start in the next round. */
 const MOST_TURNS = 4;
 
 export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {
@@ -66,7 +66,7 @@ async function steer(deps: Deps): Promise<Result> {
     );
     return planSteering(nodes, rolling, deps.clock());
   };
-  const { found = NOTHING, result } = await attempt("steering", deps, async () => {
+  const { found = NOTHING, result } = await attempt("steering VMs away from pending nodes", deps, async () => {
     const { answer } = await decide(rule, liveReads(deps.cluster));
     return { ...(await carryOut([{ name: "steering", ...answer }], deps)), again: false };
   });

@@ -1,6 +1,6 @@
 /**
- * Reconciles one VMI, the objects of an event, everything in progress, or the whole cluster. Several reconciles may run
- * at the same time, and a reconcile may be interrupted at any point.
+ * Reconciles one VMI, the objects of an event, everything in progress, or the whole cluster. Several reconciles can run
+ * at the same time, and a reconcile can be interrupted at any point.
  */
 import { isDue } from "../evacuation/attempts.ts";
 import { eachOf, rotated } from "../act/each-of.ts";

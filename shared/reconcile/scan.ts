@@ -30,8 +30,8 @@ export interface Scanned {
 
 export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
-  // The Evacuations are read before the VMIs. If an Evacuation has the condition Marked, but the VMI has no
-  // evacuationNodeName, somebody has removed it.
+  // Reads the Evacuations before the VMIs. If an Evacuation has the condition Marked, but the VMI, which was read
+  // later, has no evacuationNodeName, then somebody has removed the evacuationNodeName.
   const evacuations = await cluster.list("evacuations");
   let complete = true;
   const onOdd = () => {

@@ -1,4 +1,7 @@
-/** Decides about VMs that have the shield label. */
+/**
+ * Decides about VMs with the shield label. The label makes the KubeVirt plugin lifeboat-shield refuse every attempt of
+ * virt-handler to shut the guest down.
+ */
 import type { Plans } from "../kube/action.ts";
 import { type Client, named } from "../kube/client.ts";
 import { ClusterError, isForbidden } from "../kube/failures.ts";

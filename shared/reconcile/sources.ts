@@ -18,7 +18,7 @@ export interface Known {
   readonly reviewed?: Reviewed;
 }
 
-/** Facts that an admission review has read at the same time. */
+/** Facts that one admission review has read, so that they fit together. */
 export interface Reviewed {
   readonly vmi: VmiFacts;
   readonly evacuations: readonly EvacuationFacts[];

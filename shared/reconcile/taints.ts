@@ -45,8 +45,8 @@ export function readLaunchersOn({ name }: NodeFacts, cluster: Client): Promise<r
 }
 
 /**
- * Reads the launcher pods of nodes with a NoExecute taint, and the Evacuations of their VMs. There may have been no
- * event about these pods.
+ * Reads the launcher pods of nodes with a NoExecute taint, and the Evacuations of their VMs. Does not rely on events,
+ * because the relay might have reported no event about these pods.
  */
 export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
   const tainted = nodes.filter(hasNoExecuteTaint);

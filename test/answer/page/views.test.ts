@@ -122,7 +122,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["vm",      "that the VM is gone",                           { evacuations: [ABANDONED] }, "The VM does not run. This page shows its history."],
   ["vm",      "the effect of evacuating",                      IDLE, "Evacuate. KubeVirt migrates the VM to another node that has room. The guest continues to run."],
   ["vm",      "that a VM waits for its external controller",   { vms: [vmiOf("web", EXTERNAL)] }, "The answer to an eviction now Waits: EvacuationTriggered The VM would stay until its external controller moves or stops it."],
-  ["vm",      "the effect of evacuating an External VM",       { vms: [vmiOf("web", EXTERNAL)] }, "Evacuate. The VM is marked. It stays on its node until its external controller moves or stops it."],
+  ["vm",      "the effect of evacuating an External VM",       { vms: [vmiOf("web", EXTERNAL)] }, "Evacuate. The VMI's evacuationNodeName is set. The VM stays on its node until its external controller moves or stops it."],
   ["vm",      "the effect of retrying",                        { vms: [VM], evacuations: [of("web", { phase: "BackingOff", message: "no room" })] }, "The last attempt failed: no room"],
   ["vm",      "the effect of cancelling",                      { vms: [marked({ uid: "vmi-web" })], evacuations: [of("web")] }, "the VMI's evacuationNodeName is removed, and the VM stays on node node01 ."],
   ["vm",      "the same commands for a terminal",              IDLE, "lifeboat evacuate web -n apps"],

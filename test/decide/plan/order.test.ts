@@ -9,7 +9,7 @@ test("if an order has room for each node, the planned order has room for each no
   expect(given.nodes[0]).toMatchObject({
     node: "node01",
     verdict: "NoRoom",
-    shortage: "1 VM needs 14 GiB of memory; of the other nodes, the one with the most room has 12 GiB free",
+    shortage: "1 VM needs 14 GiB of memory; no other node has more than 12 GiB free",
   });
   const planned = planOf(f, options(f, { order: "planned" }));
   expect(planned.nodes.map(({ node, verdict }) => [node, verdict])).toEqual([
@@ -26,7 +26,7 @@ test("if no order has room for each node, the plan names the nodes in the way an
   const { stuck, nodes } = planOf(f, options(f, { order: "planned" }));
   expect(stuck).toEqual(["node01", "node02", "node03"]);
   expect(nodes.map(({ shortage }) => shortage)).toEqual(
-    Array(3).fill("1 VM needs 12 GiB of memory; of the other nodes, the one with the most room has 4 GiB free"),
+    Array(3).fill("1 VM needs 12 GiB of memory; no other node has more than 4 GiB free"),
   );
 });
 
