@@ -18,7 +18,7 @@ export const ENDPOINT_MESSAGES = {
   noNode: "no such node in the cluster",
   noNodeEvacuation: "no such NodeEvacuation in the cluster",
   noRollingMaintenance: "no such RollingMaintenance in the cluster",
-  noVm: "the cluster has no VMI of this name, and no evacuation or migration of such a VMI",
+  noVm: "the cluster has no VMI of this name, and no evacuation or migration of a VMI with this name",
   clusterUnavailable: "the API server does not answer",
   sendAgain: "Lifeboat could not act on some events: send all of them again",
   busy: "too many reviews are in progress: try again",

@@ -39,7 +39,7 @@ if (parsed.ok) {
     log("info", MESSAGES.stopping);
     await relay.stop();
     await server.stop();
-    // client-node may be opening a watch that nothing can stop.
+    // Ends the process, because nothing can stop client-node while it reads the credentials for a request.
     process.exit(0);
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => void stop());

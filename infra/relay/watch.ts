@@ -40,7 +40,7 @@ export interface Watched<Facts, View = never> {
 /** The API server's status code if the resourceVersion of the watch is too old. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
-/** The wait after a watch that ended without any event. */
+/** If several watches in a row end without any event, the wait before the next watch, in milliseconds. */
 const RECONNECT_MS = 2_000;
 /** A watch is replaced after this time without data. Most kinds send events or bookmarks more often. */
 const SILENCE_MS = 30_000;

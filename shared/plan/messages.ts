@@ -36,7 +36,7 @@ export const PLAN_MESSAGES = {
 
   // A drain that does not start
   mayBeRefused: (node: string, startIf: StartIf, verdict: NodeVerdict) =>
-    `whether the drain of ${node} starts: kube-scheduler may place VMs on other nodes than this plan does. The verdict is then ${verdict}, and startIf ${startIf} refuses the drain`,
+    `whether the drain of ${node} starts: kube-scheduler might place VMs on other nodes than this plan does. In this case, the verdict is ${verdict}, and startIf ${startIf} refuses the drain`,
   verdictUnknown: (startIf: StartIf) => `whether drains start: startIf is ${startIf}, and the verdict is Unknown`,
   notDrained: "it is not drained",
 
@@ -46,7 +46,7 @@ export const PLAN_MESSAGES = {
 
   // Free CPU and memory
   mayHaveNoRoom: (homeless: readonly string[]) =>
-    `whether all VMs and pods find room: kube-scheduler may place VMs on other nodes than this plan does. Then there is no room for ${listed(homeless)}`,
+    `whether all VMs and pods find room: kube-scheduler might place VMs on other nodes than this plan does. In this case, there is no room for ${listed(homeless)}`,
   shortage: (vms: number, needed: string, most: string) =>
     `${vms} VM${vms === 1 ? ` needs ${needed} of memory` : `s need ${needed} of memory in total`}; no other node has more than ${most} free`,
   fitsNowhere: (vm: string, others: number, why: string) =>
@@ -66,7 +66,7 @@ export const PLAN_MESSAGES = {
 
   // Powering off a drained node
   lastReplica: (pod: Pod, message: string) =>
-    `pod ${keyOf(pod)}: ${message}; the storage engine may be protecting the last replica of a volume`,
+    `pod ${keyOf(pod)}: ${message}; the storage engine might be protecting the last replica of a volume`,
   volumesStay: (claims: readonly string[], owner: string) => `volumes stay attached: ${claims.join(", ")} of ${owner}`,
   unusedVolumes: (names: readonly string[]) =>
     `volumes are attached, and no pod of the node uses them: ${listed(names)} (kubectl get volumeattachments)`,

@@ -69,7 +69,8 @@ function classesOf({ classes }: Evidence): ReadonlyMap<string, VmClass> {
 }
 
 /**
- * The VMs that leave a node, each with its class. The class is undefined if no migration of this class has succeeded.
+ * The VMs that leave a node, each with its class. The class is undefined if no running VM belongs to it now, for
+ * example because no pod has the newest launcher image yet.
  */
 type Leaving = ReadonlyMap<string, VmClass | undefined>;
 

@@ -19,7 +19,8 @@ export async function observePlan(
   const [drains, afterwards] = [newReads(say), newReads(say)];
   const { read, optional } = drains;
   const orNone = async <T>(kind: Optional, list: List<T>) => (await optional(kind, list)) ?? [];
-  // Reads the VolumeAttachments before the pods, so that no attachment belongs to a pod that is missing from the list.
+  // Reads the VolumeAttachments before the pods, so that no attachment belongs to a pod that was created after the pods
+  // were listed.
   const attachments = await afterwards.optional("volumeattachments", (onOdd) =>
     cluster.list("volumeattachments", { onOdd }).catch(noneUnlessServed),
   );

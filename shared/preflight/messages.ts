@@ -100,11 +100,11 @@ export const PREFLIGHT_MESSAGES = {
     `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`,
   quotaNotCounted: "it has no status yet from the quota controller",
   quotaLimitUnknown: (key: string) => `the VM's pod has no ${key}`,
-  quotaScope: (scope: string) => `scope ${scope} may exclude the pod`,
+  quotaScope: (scope: string) => `scope ${scope} might exclude the pod`,
   quotaMayChange: (why: string, shortage: string) => `${why}; ${shortage}`,
   quotaVmsMove: "VMs of the namespace move now",
   quotaPodsEnd: "the drain also ends other pods of the namespace",
-  quotaMayBeRaised: (by: string) => `${by} may raise it while the VM moves`,
+  quotaMayBeRaised: (by: string) => `${by} might raise the quota while the VM moves`,
   notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
   nextPodUnknown: (vm: Pod, field: string) => `the requirements of the next pod of VM ${keyOf(vm)}: ${field}`,
   nextPodUnsure: (vm: Pod, field: string) =>

@@ -213,7 +213,7 @@ function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: Gues
 }
 
 /**
- * Admission plugins add tolerations for node conditions. Other tolerations of the current pod may come from an older
+ * Admission plugins add tolerations for node conditions. Other tolerations of the current pod might come from an older
  * spec of the VMI.
  */
 function tolerationsOf({ tolerations: present = [] }: LauncherPod, { asks }: From): Part {

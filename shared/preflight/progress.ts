@@ -200,7 +200,7 @@ export function nodeState(
     return active.some(({ spec }) => DRAIN_CAUSES.has(spec.cause)) ? "Draining" : "InUse";
   }
   if (here === 0 && !isPartlySeen) return "Drained";
-  // The Evacuations show that a drain is in progress. The remaining VMs may have no Evacuation, because they cannot
+  // The Evacuations show that a drain is in progress. The remaining VMs might have no Evacuation, because they cannot
   // migrate.
   const isAsked = [...active, ...gone].some(({ spec: { cause } }) => ASKING_CAUSES.has(cause));
   return isAsked ? "Draining" : "Cordoned";

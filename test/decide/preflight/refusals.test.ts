@@ -58,7 +58,7 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string, control
 ])("a used-up quota %s", (...[, one, more, verdict, controller]) => {
   const answer = preflight(facts({ quotas: [one], ...more }));
   expect(answer.verdict).toBe(verdict);
-  expect(answer.unknown.join()).toContain(controller === "" ? "" : `${controller} may raise it`);
+  expect(answer.unknown.join()).toContain(controller === "" ? "" : `${controller} might raise the quota`);
 });
 
 // prettier-ignore
