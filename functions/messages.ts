@@ -54,7 +54,8 @@ export const ENDPOINT_MESSAGES = {
   findingCluster: "finding the cluster",
 
   // Other log lines
-  tickMissing: "the scan of this cluster could not start in time: Lifeboat skips it, and the next scan is due within a minute",
+  tickMissing:
+    "the scan of this cluster could not start in time: Lifeboat skips it, and the next scan is due within a minute",
   leftOut: (resource: string) => `an object of ${resource} cannot be parsed: Lifeboat ignores the object`,
   logUnexpected: "unexpected error",
 } as const;

@@ -118,7 +118,7 @@ function summaryOf({ phases, problems }: Summary): Html {
 
 function leftOut(more: number): Html {
   const isTooMany = html`<p class="muted">
-    You have signed in to ${counted(more, "more cluster")}: this page shows ${MOST_CLUSTERS} of them.
+    This page shows ${MOST_CLUSTERS} clusters. You have signed in to ${counted(more, "more cluster")}.
   </p>`;
   return html`${more > 0 ? isTooMany : ""}
     <p class="acts"><a href="${signInPath("/")}">Sign in to another cluster</a></p>`;

@@ -175,7 +175,7 @@ const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: st
   NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
   Unknown:    ["The token was not accepted", "There is no such cluster, or the cluster does not accept the token, or cannot be reached now. Lifeboat's log has the reason."],
   TooMany:    ["Too many people are signing in", "Try again in a moment."],
-  MayNotView: ["You may not view this cluster", "You may not list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine instances in the whole cluster."],
+  MayNotView: ["You may not view this cluster", "You need permission to list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine instances in the whole cluster."],
 };
 
 function signInPage({ cluster, to, failure }: SignInView): Html {
@@ -195,16 +195,16 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
       to === FLEET_PATH
         ? ""
         : html`<p class="muted">
-            Are you signed in already? A link from another site loses the sign-in:
-            <a href="${to}">go on to the page</a>.
+            Are you signed in already? After a link on another site, the browser does not send the sign-in cookie:
+            <a href="${to}">open the page again</a>.
           </p>`
     }
     <section>
       <h2>Where to get a token</h2>
       <p>
-        Make a token for this page, of an account that is bound to the ClusterRole <code>lifeboat-page</code> in the
-        whole cluster: it may list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine
-        instances.
+        Create a token for this page. The token's account needs a ClusterRoleBinding to the ClusterRole
+        <code>lifeboat-page</code>. This role allows the account to list evacuations, node evacuations, rolling
+        maintenances, nodes, pods and virtual machine instances.
       </p>
       ${commandLine("kubectl create token ACCOUNT -n NAMESPACE --audience lifeboat")}
       <p class="muted">Lifeboat exchanges the token for a cookie, which expires after an hour or with the token.</p>

@@ -38,7 +38,7 @@ async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
     return { refusal, migrations };
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    onFailure?.("refused shutdowns", error);
+    onFailure?.("reading refused shutdowns", error);
     return { refusal: "Unknown", migrations: [] } as const;
   }
 }
