@@ -194,7 +194,7 @@ const nominate = (component: string, nominatedNodeName: string, namespace = "kub
 };
 
 describe("a preemption on a node without virt-handler", () => {
-  const gone = refused(`nothing prevents the deletion of pod "virt-launcher-web" (HandlerNeedsRoom)`, 1);
+  const gone = refused("(HandlerNeedsRoom): this request is refused only because", 1);
   const waits = refused("waits until VMI", 10);
   // prettier-ignore
   test.each<[string, isSchedulable: boolean, nominated: Parameters<typeof nominate>, isGone: boolean]>([
