@@ -15,7 +15,7 @@ export const cancel: Add = (program, { host, connect, ends }) => {
     .command("cancel")
     .description(
       `vm/NAME: withdraws every evacuation of the virtual machine, and waits until Lifeboat has ended them. A migration
-that already moves the guest may finish. A drain in progress would evacuate the VM again: cancel the drain or uncordon the node first.
+that already moves the guest can still finish. A drain in progress would evacuate the VM again: cancel the drain or uncordon the node first.
 A node, nodeevacuation/NAME or rollm/NAME: ends the maintenance, uncordons its nodes, and starts VMs that were stopped for it.
 
 Exit code: 0 everything is withdrawn, 1 something is not.`,

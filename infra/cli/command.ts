@@ -101,7 +101,7 @@ export function nameMatching(what: string, kind: RegExp): (text: string) => stri
   };
 }
 
-/** Returns a parser for an argument that may be given several times. Drops duplicate names. */
+/** Returns a parser for an argument that a person can give several times. Drops duplicate names. */
 export function namesOf(what: string, kind: RegExp): (text: string, before: readonly string[]) => readonly string[] {
   const name = nameMatching(what, kind);
   return (text, before) => [...new Set([...before, name(text)])];

@@ -61,7 +61,7 @@ function loadKubeConfig({ kubeconfig, context }: ConnectionOptions, { env }: Hos
     else config.loadFromFile(kubeconfig);
   } catch (cause) {
     const file = kubeconfig ?? env["KUBECONFIG"] ?? "~/.kube/config";
-    // Shows only the first line of the parser's error, because later lines may quote a token.
+    // Shows only the first line of the parser's error, because the lines after it can quote a token.
     const [what = ""] = messageOf(cause).split("\n");
     throw new Failed(MESSAGES.kubeconfigUnread(file, printable(what)), { cause });
   }

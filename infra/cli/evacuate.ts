@@ -35,7 +35,7 @@ export const evacuate: Add = (program, { host, connect, ends }) => {
     program,
     "evacuate",
     `Creates an Evacuation, so that the virtual machine migrates to another node, and waits until Lifeboat has started
-it. If an evacuation of the VM is in progress, the command joins it.
+the evacuation. If an evacuation of the VM is already in progress, the command follows that evacuation, and creates none.
 
 Exit code: 0 Lifeboat has started the evacuation (with --wait: the VM has moved), 1 it has not, for example because the VM cannot migrate.`,
   )

@@ -24,7 +24,7 @@ const explainNode: Add = (questions, { host, connect, ends }) => {
     .summary("predict whether a drain of the node succeeds, and what happens to each pod")
     .description(
       `Predicts, from the present state, whether a drain of the node will succeed: which VMs move, shut down, block or lack room
-elsewhere, who can change that, and how long the drain takes. It changes nothing.
+elsewhere, who can remove each obstacle, and how long the drain takes. The command changes nothing.
 
 Exit code: 0 the drain will succeed, 3 the drain will block or has no room, 4 not everything could be read, 1 the command failed.`,
     )
@@ -49,8 +49,8 @@ const explainPod: Add = (questions, { host, connect, ends }) => {
     .command("pod")
     .summary("predict the answer to an eviction of the pod, and explain it")
     .description(
-      `Predicts, from the present state, what Lifeboat would answer to an eviction of the pod, and why. It changes nothing.
-It ignores disruption budgets, which the API server checks; explain node includes them.
+      `Predicts, from the present state, what Lifeboat would answer to an eviction of the pod, and why. The command
+changes nothing. The predicted answer leaves out disruption budgets, which the API server checks; explain node includes these budgets.
 
 Exit code: 0 the command printed an answer, 1 it could not find one.`,
     )

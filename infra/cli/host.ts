@@ -26,7 +26,7 @@ export function processHost(): Host {
   const interrupt = new AbortController();
   process.once("SIGINT", () => interrupt.abort());
   process.once("SIGTERM", () => interrupt.abort());
-  // A reader such as `head` may close the pipe early.
+  // A program such as `head` can close the pipe before it has read everything. The command then ends without an error.
   process.stdout.on("error", () => process.exit(0));
   return {
     stdout: process.stdout,

@@ -92,8 +92,8 @@ export function printPreflight(result: Preflight, wide: boolean, host: Host, str
 }
 
 /**
- * Returns whether the report has a line for the pod. Pods that do not run VMs have a line only if something unexpected
- * happens to them.
+ * Returns whether the report has a line for the pod. A pod that runs no VM has a line only if its outcome is Blocked or
+ * ShutsDown, or if no other node has room for the pod.
  */
 function isWorthALine(pod: PodVerdict): boolean {
   return pod.vmi !== undefined || isInTheWay(pod);

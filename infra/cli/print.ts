@@ -55,7 +55,7 @@ export function withoutControls(json: string): string {
   });
 }
 
-/** Removes the paths of URLs from the API server's message, because a webhook's URL may contain a token. */
+/** Removes the paths of URLs from the API server's message, because a webhook's URL can contain a token. */
 export function quoted(text: string): string {
   return printable(text).replaceAll(/https?:\/\/([^/\s"\\]+)[^\s"\\]*/g, "https://$1/…");
 }

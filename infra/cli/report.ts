@@ -20,9 +20,9 @@ export const report: Add = (program, { host, connect, ends }) => {
     .command("report")
     .description(
       `Shows the outcome of each node of a maintenance, and of each virtual machine that was on the nodes. The maintenance
-may be in progress. Lifeboat keeps outcomes for maintenance.historySeconds, 30 days by default.
+can still be in progress. Lifeboat keeps outcomes for maintenance.historySeconds, 30 days by default.
 
-Exit code: 0 every node was drained and no guest ended, 3 otherwise.`,
+Exit code: 0 every node was drained and every VM was moved without a restart, 3 otherwise.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
@@ -84,7 +84,7 @@ function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
 function isGood({ nodes }: Report): boolean {
-  // A RollingMaintenance has no nodes in its status until it starts.
+  // A RollingMaintenance that has not started has no nodes in its status. Its result is not good yet.
   return (
     nodes.length > 0 &&
     nodes.every((one) => {

@@ -47,7 +47,7 @@ const COMMANDS: readonly Listed[] = [
   COMPLETION,
 ];
 const EXIT_CODES =
-  "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no, 4 unknown, 130 interrupted.";
+  "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 the answer is no (a drain blocks, or a check fails), 4 unknown (some data could not be read), 130 interrupted.";
 
 export async function run(args: readonly string[], machine: Host): Promise<ExitCode> {
   const host = wrapping(machine);

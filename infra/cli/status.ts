@@ -15,7 +15,7 @@ export const status: Add = (program, { host, connect, ends }) => {
     .command("status")
     .description(
       `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names,
-it shows only the named maintenance, even if it has ended. SINCE is then the time since the end.
+the command shows only the named maintenance, even if the maintenance has ended. For ended maintenance, SINCE is the time since its end.
 
 Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), otherwise 0.`,
     )

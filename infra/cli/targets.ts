@@ -61,7 +61,7 @@ export async function targetsOf({ words, selector, isOver = false }: Asked, conn
     nodeEvacuations: [...new Set(found.flatMap(({ nodeEvacuations }) => nodeEvacuations))],
     rolling: [...new Set(found.flatMap(({ rolling }) => rolling))],
   };
-  // A selector may match nodes without maintenance.
+  // It is no error if a selector matches nodes without maintenance.
   const missing = found.findIndex(({ nodeEvacuations, rolling }) => nodeEvacuations.length + rolling.length === 0);
   const isNone = targets.nodeEvacuations.length + targets.rolling.length === 0;
   if (isNone || (selector === undefined && missing >= 0)) {

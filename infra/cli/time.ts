@@ -20,7 +20,10 @@ export function timeOf(text: string): At {
   return (now) => new Date(now.getTime() + seconds * 1000);
 }
 
-/** Returns the next occurrence of a time of day. Works with calendar days, because a day may have 23 or 25 hours. */
+/**
+ * Returns the next occurrence of a time of day. Works with calendar days, because a day with a change of daylight
+ * saving time has 23 or 25 hours.
+ */
 function nextOf(hours: number, minutes: number, after: Date): Date {
   const on = (days: number) => new Date(after.getFullYear(), after.getMonth(), after.getDate() + days, hours, minutes);
   const today = on(0);

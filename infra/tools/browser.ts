@@ -15,7 +15,7 @@ const QUIET = [
   "--disable-component-update",
   "--disable-sync",
   "--disable-quic",
-  // In a container, /dev/shm may be too small for a screenshot.
+  // In a container, /dev/shm can be too small for a screenshot.
   "--disable-dev-shm-usage",
 ];
 
@@ -42,7 +42,7 @@ export async function openBrowser(): Promise<Browser> {
   });
 }
 
-/** Unpacks into a separate folder and then renames it, because several processes may unpack at the same time. */
+/** Unpacks into a separate folder and then renames it, because several processes can unpack at the same time. */
 async function unpack(): Promise<void> {
   await mkdir(`${ROOT}/.build`, { recursive: true });
   const aside = await mkdtemp(`${ROOT}/.build/unpacking-`);

@@ -36,7 +36,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },
     minifySyntax: true,
     minifyWhitespace: true,
-    // A stack trace prints the whole line of an error.
+    // Splits the bundle into lines, because a stack trace prints the whole line in which an error occurred.
     lineLimit: 200,
     legalComments: "none",
     logLevel: "error",

@@ -14,17 +14,17 @@ import { FLAG, HELP, readArguments, TEXT } from "./console/arguments.ts";
 
 const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list | remove NAME
 
-  add NAME      write the entry of a cluster, encrypted, to the KV namespace CLUSTER_REGISTRY; replaces an older one
+  add NAME      write the entry of a cluster, encrypted, to the KV namespace CLUSTER_REGISTRY; replaces an existing entry
   list          print every name, its API server, and whether the entry is in order
   remove NAME   remove the entry
 
   --entry FILE  the entry, a JSON object as in CLUSTERS (default: standard input)
-  --local       the KV namespace of \`wrangler dev\`, not the one at Cloudflare
+  --local       the KV namespace of \`wrangler dev\`, not the namespace at Cloudflare
   --env NAME    an environment of wrangler.toml
   --config FILE another wrangler.toml
   --persist-to DIRECTORY  with --local: where \`wrangler dev\` keeps its data
 
-REGISTRY_KEY in the environment holds the keys of the Worker's secret of that name: the first one encrypts.
+The environment variable REGISTRY_KEY has to contain the keys of the Worker's secret REGISTRY_KEY: the first key encrypts.
 `;
 
 class Refused extends Error {
@@ -60,7 +60,7 @@ async function perform(args: readonly string[]): Promise<void> {
       return await add(checked(name), values.entry, where);
     case "remove":
       await wrangler(["key", "delete", checked(name), ...where]);
-      return console.error(`${name} removed. Workers may know it for a minute and a half.`);
+      return console.error(`${name} removed. Workers can still use the removed entry for a minute and a half.`);
     case "list":
       return await list(where);
     default:
@@ -79,7 +79,7 @@ async function add(name: string, file: string | undefined, where: readonly strin
   orRefuse(parseRegistryEntry(entry, name));
   const sealed = await seal(entry, name, key);
   await wrangler(["key", "put", name, sealed, ...where]);
-  console.error(`${name} added. Workers may know an older entry for a minute and a half.`);
+  console.error(`${name} added. Workers can still use the entry's previous version for a minute and a half.`);
 }
 
 async function list(where: readonly string[]): Promise<void> {

@@ -14,7 +14,7 @@ import { startLifeboat, type Lifeboat } from "../lab/stage/lifeboat.ts";
 const USAGE = `Usage: npm run sandbox
 
 Starts a cluster with a few VMs and Lifeboat. Its kubeconfig is ./sandbox.kubeconfig,
-or ./sandbox-2.kubeconfig if another one has that.`;
+or ./sandbox-2.kubeconfig if ./sandbox.kubeconfig exists already.`;
 
 const NODES = ["node-1", "node-2", "node-3"];
 
@@ -78,7 +78,7 @@ async function usage(sandbox: Sandbox, lifeboat: Lifeboat, kubeconfig: string): 
     `Lifeboat answers at ${lifeboat.url}`,
     ...(await pageInvitation(sandbox.client, lifeboat.url)),
     "",
-    "Ctrl-C ends it.",
+    "Ctrl-C ends the sandbox.",
   ].join("\n");
 }
 

@@ -52,7 +52,7 @@ export const doctor: Add = (program, { host, connect, ends }) => {
     .command("doctor")
     .description(
       `Checks Kubernetes, KubeVirt, Lifeboat, the relay and the credentials, with the kubeconfig alone, and evicts one VM's pod
-in a dry run. It changes nothing. Each problem has its reason and the command that fixes it.
+in a dry run. The command changes nothing. For each problem, it prints the reason and a command that fixes the problem.
 
 Exit codes: 0 no check failed, 3 a check failed, 4 no check failed, but something could not be read.`,
     )

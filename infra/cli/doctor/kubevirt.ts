@@ -70,7 +70,7 @@ function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
 function rollout({ facts: { namespace, isRollingOut } }: KubeVirtSeen): readonly Finding[] {
   if (isRollingOut !== true) return [];
   const reason =
-    "KubeVirt's components restart, and KubeVirt may migrate VMs: drain no node until the rollout has ended";
+    "KubeVirt's components restart, and KubeVirt can migrate VMs: drain no node until the rollout has ended";
   return [warning("KubeVirt is being rolled out", reason, `kubectl -n ${namespace} get kubevirt,pods`)];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks the guard's ValidatingAdmissionPolicies: whether they fit the cluster, and whether they would refuse deletions
- * of unrelated pods.
+ * Checks the ValidatingAdmissionPolicies of the guard, the feature that refuses deletions of VMs' pods: whether they
+ * fit the cluster, and whether they would refuse deletions of unrelated pods.
  */
 import * as z from "zod";
 import { guard } from "../../../shared/guard/feature.ts";
@@ -63,11 +63,13 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   const message = `${what} ${lease.state === "Missing" ? "does not exist" : "is not renewed any more"}`;
   const isOther = (await guardSite()).clock !== undefined;
   const fix = isOther ? FIX : `start kube-controller-manager with --leader-elect=true, then ${FIX}`;
-  return [failed(message, [`policy ${HOLD_PREEMPTION} takes the time from it: ${LETS_THROUGH}`, NO_ELECTION], fix)];
+  return [
+    failed(message, [`policy ${HOLD_PREEMPTION} takes the time from this Lease: ${LETS_THROUGH}`, NO_ELECTION], fix),
+  ];
 }
 
 const UNKNOWN_SCHEDULERS = "the accounts that schedule pods could not be read";
-const READ_ROLES = "run lifeboat doctor with an account that may list both";
+const READ_ROLES = "run lifeboat doctor with an account that may list ClusterRoles and ClusterRoleBindings";
 
 export async function schedulers({
   guardSite,
@@ -153,7 +155,7 @@ const MOST = 10;
 const HOLDING: readonly HoldPolicy[] = ["lifeboat-hold-taints", "lifeboat-hold-preemption", "lifeboat-hold-node-end"];
 
 /**
- * Reports pods that have a launcher's labels but were not created by KubeVirt. The guard's policies may refuse the
+ * Reports pods that have a launcher's labels but were not created by KubeVirt. The guard's policies can refuse the
  * deletion of such a pod.
  */
 export async function launchers({ holdPolicies, launcherPods }: DoctorReads): Promise<readonly Finding[]> {

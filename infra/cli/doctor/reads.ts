@@ -128,7 +128,10 @@ async function attempt<T>(connection: Connection, about: string, ask: () => Prom
   }
 }
 
-/** Merges the settings as the Worker does. Uses defaults for settings that cannot be read. */
+/**
+ * Merges KubeVirt's configuration and the LifeboatConfiguration into settings, as Lifeboat itself does. Uses defaults
+ * for settings that cannot be read.
+ */
 export async function settingsOf({ kubevirt, configuration }: DoctorReads): Promise<Settings> {
   const { value } = parseConfiguration((await readable(configuration))?.spec ?? {});
   return mergeSettings((await readable(kubevirt))?.facts, value);

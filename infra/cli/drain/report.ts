@@ -54,7 +54,7 @@ interface Printing {
 function printTables({ seen, reports, rolling, code, isWide }: Printing, host: Host): void {
   const paint = paintFor(host.stdout, host);
   for (const { node, phase, message } of reports) {
-    // A Scheduled node gets a warning, because its drain may never start.
+    // A Scheduled node gets a warning, because its drain might never start.
     const isWaiting = phase === "Scheduled" && code !== EXIT.done;
     const [mark, style] = (isWaiting ? undefined : MARKS[phase]) ?? (["‼", "yellow"] as const);
     host.stdout.write(`${paint(mark, style)} ${MESSAGES.progress(`node/${node}`, phase, printable(message))}\n`);

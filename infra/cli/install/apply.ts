@@ -102,7 +102,7 @@ const Conflicts = z.object({
   details: z.object({ causes: z.array(z.object({ message: z.string(), field: z.string() })) }),
 });
 
-/** Describes a conflict. Leaves out values, because a value may be a URL with a token. */
+/** Describes a conflict. Leaves out values, because a value can be a URL with a token. */
 function conflictOf(manifest: Manifest, body: unknown): string {
   const causes = Conflicts.safeParse(body).data?.details.causes ?? [];
   const fields = causes.map(({ message, field }) => `${message.replace("conflict with ", "")}: ${field}`);

@@ -98,7 +98,7 @@ function isLasting({ fix }: Trouble): boolean {
   return fix !== LOGS;
 }
 
-/** Explains why pods are not ready. The reasons are in the order of a pod's life. */
+/** Explains why pods are not ready. The reasons are in the order in which they can occur in a pod's life. */
 export function troublesOf({ status }: DeploymentFacts, pods: readonly ServerPodFacts[]): readonly Trouble[] {
   const refused = status.conditions.filter(({ type, status: is }) => type === "ReplicaFailure" && is === "True");
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -116,7 +116,7 @@ function ofRefusal({ message }: z.output<typeof Condition>): Trouble {
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/exceeded quota|failed quota/i,          "raise the quota of namespace lifeboat-system: kubectl -n lifeboat-system describe quota"],
   [/security context constraint/i,          "let the account use restricted-v2: oc adm policy add-scc-to-user restricted-v2 -z lifeboat -n lifeboat-system"],
-  [/violates PodSecurity/i,                 "Lifeboat's pods are made for the standard restricted: a patch or a webhook has changed them"],
+  [/violates PodSecurity/i,                 "Lifeboat's pods meet the Pod Security Standard restricted, so a patch or a webhook must have changed these pods"],
 ];
 
 type Rule = (pod: ServerPodFacts) => Trouble | undefined;

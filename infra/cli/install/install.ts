@@ -64,7 +64,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // The scan runs after the webhooks exist. The Worker would otherwise create unnecessary PodDisruptionBudgets.
+  // Before the webhooks exist, the scan would create PodDisruptionBudgets that the webhooks make unnecessary.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
@@ -87,7 +87,7 @@ through which the API server calls Lifeboat. Run the command again to continue a
     )
     .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
-    .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's)")
+    .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's address)")
     .option(
       "--entry <file>",
       "the file with the Worker's entry, written if it does not exist (default: lifeboat-NAME.json)",

@@ -1,6 +1,6 @@
 /**
  * Makes the self-signed certificate that Lifeboat serves in the cluster. There is no CA, because a CA's key in the same
- * Secret could sign other names. Node.js cannot write X.509, so @peculiar/x509 writes the certificate.
+ * Secret could sign certificates for other hosts. Node.js cannot write X.509, so @peculiar/x509 writes the certificate.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 asks its user for this polyfill
 import "reflect-metadata";
@@ -11,7 +11,7 @@ import type { Pair } from "../../server/listener.ts";
 
 const DAY_MS = 86_400_000;
 const LIFE_MS = 3650 * DAY_MS;
-/** The time by which the certificate is backdated, because the API server's clock may be behind. */
+/** The time by which the certificate is backdated, because the API server's clock can be behind. */
 const BACKDATED_MS = 3_600_000;
 
 export function validityFrom(now: Date): Validity {
@@ -26,7 +26,7 @@ export async function makeCertificate(host: string, validity: Validity): Promise
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     // The first byte 01 makes the serial number a positive integer in DER.
     serialNumber: `01${randomBytes(15).toString("hex")}`,
-    // OpenSSL finds a trusted certificate by its subject, so each certificate needs another subject.
+    // OpenSSL finds a trusted certificate by its subject, so no two certificates have the same subject.
     name: `CN=${host}@${validity.notBefore.getTime()}`,
     ...validity,
     signingAlgorithm: ALGORITHM,

@@ -56,7 +56,7 @@ export function filesOf({ name, manifests }: Feature): readonly string[] {
   return manifests.map((one) => `kubernetes/optional/${name}/${one}.yaml`);
 }
 
-/** Parses the value of `--with`, such as `guard,shield`. The option may be repeated. */
+/** Parses the value of `--with`, such as `guard,shield`. A person can repeat the option. */
 export function partsNamed(list: string, before: readonly Part[] = []): readonly Part[] {
   const named = list
     .split(",")

@@ -82,7 +82,7 @@ const STAGES: readonly Stage[] = [
   },
   {
     lists: [evacuations],
-    otherwise: "Lifeboat has not reacted, so these have not ended (check with lifeboat doctor whether it runs)",
+    otherwise: "Lifeboat has not reacted, so these have not ended (check with lifeboat doctor whether Lifeboat runs)",
   },
 ];
 

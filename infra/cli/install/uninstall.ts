@@ -31,7 +31,7 @@ export const uninstall: Add = (program, { host, connect, ends }) => {
   program
     .command("uninstall")
     .description(
-      `Deletes the webhooks, withdraws work in progress and waits for its end, and then deletes everything else: deployments,
+      `Deletes the webhooks, withdraws work in progress, waits until this work has ended, and then deletes everything else: deployments,
 permissions, custom resource definitions with all Evacuations, the namespace and disruption budgets. It also removes Lifeboat's
 labels and annotations from VMs, pods and migrations.`,
     )
@@ -180,21 +180,22 @@ async function untaint(connect: () => Client): Promise<number> {
   return actions.length;
 }
 
-/** Repeats an action, because another party may change the node at the same time. */
+/** Repeats an action, because another party can change the node at the same time. */
 async function isDone(act: () => ReturnType<typeof actOnNode>): Promise<boolean> {
   for (let i = 0; i < MOST_TRIES; i++) if ((await act()) === "Done") return true;
   return false;
 }
 
 /**
- * Deletes Lifeboat's PodDisruptionBudgets. Checks more than the label, because other products may use the same label.
+ * Deletes Lifeboat's PodDisruptionBudgets. Checks the field manager, too, because other products can use the same
+ * label.
  */
 async function deleteBudgets(connect: () => Client): Promise<number> {
   const found = await connect().list("poddisruptionbudgets", { labels: OURS });
   const ours = found.filter(({ managedByUs }) => managedByUs);
   for (const budget of ours) {
     const { namespace, name, uid } = budget;
-    // The API server answers 409 if a terminating pod has recreated the PodDisruptionBudget.
+    // The API server answers 409 if a pod of Lifeboat that is still terminating has recreated the PodDisruptionBudget.
     const deleted = await connect().delete("poddisruptionbudgets", { namespace, name, uid });
     meaningOf(deleted, { ...IF_THERE, 409: "Done" });
   }

@@ -93,7 +93,10 @@ export function pemIn(file: string): string {
   throw new InvalidArgumentError(MESSAGES.expectedPem);
 }
 
-/** Returns the given name of the cluster, or the name of the context. Throws if the name is invalid in the registry. */
+/**
+ * Returns the given name of the cluster, or the name of the context. Throws if the name cannot be a cluster's name in
+ * the Worker.
+ */
 export function clusterNameOf(said: string | undefined, context: string): string {
   const name = said ?? context;
   if (/^[A-Za-z0-9][\w.-]{0,127}$/.test(name)) return name;

@@ -30,7 +30,7 @@ export const PLAN_TABLE_MESSAGES = {
   },
   withoutWork: "time for work on the drained nodes is not included",
   refused: "refused",
-  unprovenMark: "?N: N leaving VMs, and VMs like them, are not known to have migrated",
+  unprovenMark: "?N: no successful migration is known for N of the leaving VMs, or for VMs like them",
 
   // Problems of a node
   noRoom: (node: string, shortage: string, after: string | undefined) =>
@@ -38,7 +38,7 @@ export const PLAN_TABLE_MESSAGES = {
   noRoomInAnyOrder: (nodes: readonly string[]) =>
     `no tried order of the nodes leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
   doesNotStart: (node: string, refusal: string) => `the drain of ${node} does not start: ${printable(refusal)}`,
-  laterNodes: "then no later node is drained, except with whenNodeFails: Continue",
+  laterNodes: "because of this, no later node is drained, except with whenNodeFails: Continue",
   late: (node: string) => `${node} might not be empty in time`,
   guestsWait: (node: string, guests: number) => {
     const said = guests === 1 ? "1 guest keeps running" : `${guests} guests keep running`;
@@ -49,7 +49,7 @@ export const PLAN_TABLE_MESSAGES = {
 
   // Classes of VMs
   vmsOf: (vms: number, kind: string) => `${counted(vms, "VM")} (${printable(kind)})`,
-  unproven: (launcher: string) => `no such VM has migrated to ${printable(launcher)} yet (unproven)`,
+  unproven: (launcher: string) => `no VM of this kind has migrated to ${printable(launcher)} yet (unproven)`,
   todaysLauncher: "today's launcher",
   proveBy: (command: string) => `find out with one migration: ${command}`,
   failing: (times: number, vm: string, reason: string) =>

@@ -53,7 +53,7 @@ Exit code: 0 every node can be drained, 3 a node will block, has no room, or is 
     .addOption(
       new Option(
         "--bandwidth <amount>",
-        "of each migration, if no migration has been measured: 1Gi is 1 GiB a second",
+        "the bandwidth of each migration, if no migration has been measured: 1Gi is 1 GiB a second",
       ).argParser(bytesOf),
     )
     .addOption(

@@ -9,9 +9,9 @@ import { runPlan } from "./parts/plan.ts";
 
 const USAGE = `Usage: npm run bench [-- [PART…] [--quick]]
 
-Parts (all of them, unless some are named):
-  evictions  evictions through the API server, simulated or real, against virt-api alone
-  drain      a drain end to end in both forms, against KubeVirt alone
+Parts (without a PART, all parts run):
+  evictions  evictions through the API server, simulated or real; the baseline is virt-api alone
+  drain      a whole drain with Lifeboat as a Worker and in the cluster; the baseline is KubeVirt alone
   memory     a replica in the cluster beside ten thousand VMs
   plan       lifeboat plan of 40 nodes, 1,000 VMs and 10,000 pods
 

@@ -44,13 +44,13 @@ export interface Fault {
   readonly simulated?: true;
   readonly form?: FormName;
   /**
-   * Set if the fault may break virt-api's requests. virt-api then allows evictions, so only PodDisruptionBudgets
-   * protect VMs.
+   * Set if the fault can break virt-api's requests. While its requests fail, virt-api allows evictions, so only
+   * PodDisruptionBudgets protect VMs.
    */
   readonly breaksVirtApi?: true;
   /** The feature gate with which Lifeboat refuses the fault's pod deletions. Absent if the fault deletes no pods. */
   readonly gate?: string;
-  /** Faults that may not be in the same run. */
+  /** Faults that must not be in the same run. */
   readonly not?: readonly string[];
   /** Returns VMs that start on an additional node with the given `capacity`. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
@@ -60,13 +60,13 @@ export interface Fault {
   /** Returns a listener that checks the fault's own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
   /**
-   * Causes the fault. Resolves when the fault has ended, or soon after `run.calm` is aborted. May throw if a request is
+   * Causes the fault. Resolves when the fault has ended, or soon after `run.calm` is aborted. Can throw if a request is
    * refused.
    */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Triggers a Kubernetes controller again after the faults. The controller may have missed a change. */
+  /** Triggers a Kubernetes controller again after the faults, because the controller might have missed a change. */
   readonly remind?: (run: Run) => Promise<void>;
   /** Set if the fault lasts until all expected consequences have happened. */
   readonly lasts?: true;
@@ -112,7 +112,7 @@ async function tried({ strike }: Run, act: () => unknown): Promise<void> {
   try {
     if ((await act()) !== false) strike();
   } catch {
-    // The VM may be gone or migrating, or the API server may be unavailable.
+    // The VM can be gone or migrating, or the API server can be unavailable.
   }
 }
 

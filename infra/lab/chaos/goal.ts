@@ -19,10 +19,8 @@ export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly st
     isRefused(vm) && liveVmi(vm, run) !== undefined && whereItBegan(vm, run) === undefined;
   return [
     ...plan.vms.filter((vm) => !hasLeft(vm)).map(({ name, place }) => `${name} has not left the node (${place})`),
-    ...drained.filter(isTakenAway).map(({ name }) => `${name} has left, though it is refused`),
-    ...(drain.isDone || drained.some((vm) => isStuck(vm) || isRefused(vm))
-      ? []
-      : ["the drain has not come to its end"]),
+    ...drained.filter(isTakenAway).map(({ name }) => `${name} has left its node, although its evictions are refused`),
+    ...(drain.isDone || drained.some((vm) => isStuck(vm) || isRefused(vm)) ? [] : ["the drain has not ended"]),
     ...plan.faults.flatMap((name) => FAULTS[name].expect?.(run) ?? []),
   ];
 }

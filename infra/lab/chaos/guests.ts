@@ -31,7 +31,7 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 
 /**
  * Checks that a guest stops only if its owner deletes the VM or the VM's strategy lets the guest stop. After an outage,
- * virt-controller may set a moved VMI to Failed although its pod runs (`updateStatus`, "because pod does not exist").
+ * virt-controller can set a moved VMI to Failed although its pod runs (`updateStatus`, "because pod does not exist").
  * Ignores these VMIs.
  */
 export function checkGuests(

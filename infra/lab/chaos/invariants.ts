@@ -98,7 +98,7 @@ export function checkBudgets(
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
   /**
-   * Reads from the API server, because the caches may be old. Reports a missing budget only if the VMI needs it both
+   * Reads from the API server, because the caches can be old. Reports a missing budget only if the VMI needs it both
    * before and after the budgets are read.
    */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
@@ -106,7 +106,7 @@ export function checkBudgets(
     const budgets = await asked.budgets(key.namespace);
     const after = await asked.vmi(key);
     const isMissing = [before, after].every((vmi) => vmi !== undefined && needsBudget(vmi) && !hasOwn(vmi, budgets));
-    if (isMissing) report(`${key.namespace}/${key.name} is marked and has no budget`);
+    if (isMissing) report(`${key.namespace}/${key.name} has an evacuationNodeName and no PodDisruptionBudget`);
   };
   const doubt = (vmi: Vmi): void => {
     const key = keyOf(vmi);
@@ -164,7 +164,7 @@ export function leftOver(objects: Objects, budgeted: boolean): readonly string[]
     ...vmis.filter(isLive).flatMap((vmi) => [...leftOn(vmi), ...budgetProblems(vmi, objects, budgeted)]),
     ...pods
       .filter(({ metadata, status }) => metadata.annotations?.[IN_PROGRESS] !== undefined && !isFinal(status))
-      .map((pod) => `pod ${keyOf(pod)} says that its eviction is in progress`),
+      .map((pod) => `pod ${keyOf(pod)} still has the annotation of an eviction in progress`),
     ...migrations
       .filter((migration) => !isFinal(migration.status) && !isForgotten(migration))
       .map((migration) => `migration ${keyOf(migration)} is ${migration.status?.phase ?? "new"}`),
@@ -178,8 +178,8 @@ function leftOn(vmi: Vmi): readonly string[] {
   const mark = vmi.status?.evacuationNodeName;
   const label = vmi.metadata.labels?.[URGENT_LABEL];
   return [
-    ...(mark === undefined ? [] : [`${keyOf(vmi)} is marked for ${mark}`]),
-    ...(label === undefined ? [] : [`${keyOf(vmi)} has the label ${label}`]),
+    ...(mark === undefined ? [] : [`${keyOf(vmi)} still has evacuationNodeName ${mark}`]),
+    ...(label === undefined ? [] : [`${keyOf(vmi)} still has the label ${label}`]),
   ];
 }
 
@@ -191,7 +191,9 @@ function budgetProblems(vmi: Vmi, { budgets }: Objects, budgeted: boolean): read
   const sizes = budgets.filter((budget) => isBudgetOf(budget, vmi)).map(({ spec }) => spec?.minAvailable);
   const wanted = budgeted && hasBudget(vmi) ? 1 : 0;
   if (sizes.length === wanted && sizes.every((size) => size === 2)) return [];
-  return [`budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected ${wanted === 0 ? "none" : "one of 2"}`];
+  return [
+    `budgets of ${keyOf(vmi)}: minAvailable [${String(sizes)}], expected ${wanted === 0 ? "no budget" : "one budget with 2"}`,
+  ];
 }
 
 function isLive({ metadata, status }: Vmi): boolean {

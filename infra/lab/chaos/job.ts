@@ -4,7 +4,7 @@ import { isFault } from "./fault-names.ts";
 import { FORMS } from "./forms/form.ts";
 import { createRunner } from "./runner.ts";
 
-// Other schemas silently ignore unknown options.
+// Uses `strictObject`, because `z.object` silently ignores unknown options.
 const Order = z.strictObject({
   seed: z.string(),
   run: z.number(),

@@ -15,12 +15,12 @@ import { isBad, renderBadRun, renderProgress, renderTotals, type RunReport, RunR
 const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M] [--only FAULT…] [--form F] [--jobs J]
 
   --runs N      how many runs (default: 20)
-  --seed S      what the plans are drawn from (default: a new one, which is printed)
+  --seed S      the text from which the random plans are drawn (default: a new text, which is printed)
   --from K      the first run (default: 1); with --runs 1 this repeats one run's plan
   --vms M       VMs on the drained node (default: a random number)
-  --only FAULT  only this fault (default: random faults); may be given several times
+  --only FAULT  only this fault (default: random faults); you can repeat the option
   --form F      ${FORMS.join(" or ")} (default: random)
-  --jobs J      processes at a time, each with a cluster of its own (default: 1)
+  --jobs J      how many processes run at the same time, each with its own cluster (default: 1)
   --help        show this text
 
 Faults:

@@ -34,7 +34,7 @@ export interface PlanOptions {
   readonly run: number;
   /** The number of VMs. The default is random. */
   readonly vms?: number;
-  /** The faults that may be drawn. The default is all faults. */
+  /** The faults from which the faults of the run are drawn. The default is all faults. */
   readonly only?: readonly FaultName[];
   /** Whether Lifeboat runs as Workers or in the cluster. The default is random. */
   readonly form?: FormName;

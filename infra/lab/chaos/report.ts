@@ -67,14 +67,14 @@ export function renderTotals(reports: readonly RunReport[], seconds: number): st
   const rows: readonly Cells[] = [
     [
       "runs",
-      `${runs} in ${seconds} s; ${secondsOf(mean)} on average, the longest ${secondsOf(longest?.ms ?? 0)} (run ${longest?.run})`,
+      `${runs} in ${seconds} s; ${secondsOf(mean)} on average; the longest run took ${secondsOf(longest?.ms ?? 0)} (run ${longest?.run})`,
     ],
     ["VMs", `${vms}: ${sumOf(({ fates }) => fates)}`],
     ["evacuations by cause", sumOf(({ causes }) => causes)],
     ["evacuations ended", sumOf(({ endings }) => endings)],
     ["faults", sumOf(({ struck }) => struck)],
-    ["runs with something broken", `${broken}`],
-    ["runs with something hung", `${hung}`],
+    ["runs with violated invariants", `${broken}`],
+    ["runs that did not finish", `${hung}`],
   ];
   return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
 }

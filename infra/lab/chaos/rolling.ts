@@ -99,14 +99,18 @@ export function outcomeProblems(ne: NodeEvacuation, history: History, times: Tim
   const wrong = outcomes.flatMap((one) => {
     const seen = history.get(one.uid);
     const isTrue = seen !== undefined && (CHECKS[one.outcome ?? ""]?.(one, seen, { ne, history, times }) ?? false);
-    return isTrue ? [] : [`${name} says of ${one.name}: ${one.outcome ?? "open"}; seen: ${JSON.stringify(seen)}`];
+    return isTrue
+      ? []
+      : [
+          `${name} reports for ${one.name} the outcome ${one.outcome ?? "none"}, but the observer saw ${JSON.stringify(seen)}`,
+        ];
   });
   const left = phase === "Evacuated" ? outcomes.filter(({ outcome }) => STAYS.includes(outcome)) : [];
   const named = new Set(outcomes.map(({ uid }) => uid));
   const missing = [...history].filter(([uid, seen]) => !named.has(uid) && wasThere(seen, ne, times));
   return [
     ...wrong,
-    ...left.map((one) => `${name} says that ${one.name} is ${one.outcome}`),
+    ...left.map((one) => `${name} is Evacuated, but reports for ${one.name} the outcome ${one.outcome}`),
     ...missing.map(([, { key }]) => `${name} does not name ${key}, which was on its node`),
   ];
 }

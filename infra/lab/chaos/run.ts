@@ -71,9 +71,9 @@ export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared
     return seen.length >= [...observer.vmis.list()].filter(isMine).filter(invariants.hasBudget).length;
   };
   if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
-    throw new Error("not every VM has got its budget");
+    throw new Error("not every VM has its PodDisruptionBudget in time");
   const world = await readWorld(sandbox.client);
-  // VMs of an earlier run may still be shutting down.
+  // Leaves out VMs of an earlier run, which can still be shutting down.
   const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));
   return { scene, replicas, before: { ...world, vmis: new Map(vmis) }, ms: performance.now() - begin };
 }
@@ -178,7 +178,7 @@ function injectedIn({ sandbox }: Cluster): readonly unknown[] {
   return isSimulated(sandbox) ? sandbox.apiServer.faults.injected : [];
 }
 
-/** Returns functions that read from the API server. They repeat failed reads. */
+/** Returns functions that read from the API server. These functions repeat failed reads. */
 function askedThrough(client: KubeClient): invariants.Asked {
   return {
     vmi: (key) => persist(() => client.get(virtualMachineInstances, key)),

@@ -1,4 +1,4 @@
-/** Waits for conditions in a cluster whose API server may be unavailable. */
+/** Waits for conditions in a cluster whose API server can be unavailable. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isNotFound } from "../../sandbox/index.ts";
 

@@ -7,20 +7,21 @@ const SCENARIOS = ["maintenance", "plan", "preemption", "taint", "pressure"] as 
 
 const USAGE = `Usage: npm start [-- [SCENARIO] [--in-cluster] [--exit]]
 
-Each scenario happens in two clusters: one goes without Lifeboat, or without what the scenario is about. Scenarios:
+Each scenario runs in two clusters. One of them lacks Lifeboat, or lacks the part of Lifeboat that the scenario shows. Scenarios:
   maintenance  a node has to be empty at a given hour, and two of its virtual machines cannot migrate (the default)
   plan         six nodes are drained in turn; one has no room in the given order, and one VM fails to migrate
-  preemption   a pod of high priority takes the place of virtual machines
+  preemption   a pod of high priority preempts virtual machines
   taint        a NoExecute taint drives everything off a node
-  pressure     a node runs out of memory, and its kubelet out of patience; then a kubelet has less, and one cluster
-               goes without the shield
+  pressure     a node runs out of memory, and the kubelet evicts pods; in a second part, the kubelet evicts pods sooner,
+               and one cluster has no shield, which lets a VM move after SIGTERM
 
 Options:
   --in-cluster   Lifeboat runs as two pods in its cluster, not as a Worker outside of it
-  --exit         exit at the end of the scenario, instead of leaving the clusters up to play with
+  --exit         exit at the end of the scenario; without this option, the clusters keep running until Ctrl-C
   --help         show this text
 
-The exit code is 0 if all went well with Lifeboat, and no virtual machine was lost.`;
+The exit code is 0 if each disruption had its expected effect, and no virtual machine was lost in the cluster with
+Lifeboat (in the second part of pressure: with the shield).`;
 
 /** The exit code if a signal arrives before the end of the scenario. */
 const INTERRUPTED = 130;

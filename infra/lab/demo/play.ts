@@ -27,7 +27,8 @@ export interface PlayOptions {
   /** Whether the clusters run until a signal arrives. */
   readonly stayUp: boolean;
   /**
-   * Called at the end. `well` is true if each disruption took effect, and if no VM was lost in a cluster with Lifeboat.
+   * Called at the end. `well` is true if each disruption had its expected effect, and if no VM was lost in the cluster
+   * that has the shown part of Lifeboat.
    */
   readonly onEnd: (well: boolean) => void;
 }
@@ -35,14 +36,14 @@ export interface PlayOptions {
 export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptions): Promise<void> {
   let isWell = true;
   for (const [index, act] of acts.entries()) {
-    if (index > 0) screen.print("", "And now in two other clusters:");
+    if (index > 0) screen.print("", "The next part of the scenario, in two new clusters:");
     const clusters = await startClusters(act, inCluster);
     try {
       isWell = (await perform(act, clusters, screen)) && isWell;
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // Lifeboat's pod may have moved, so its address is read again.
+      // Lifeboat's pod can have moved, so this request reads its address again.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
@@ -71,7 +72,11 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
     without: outcomeOf(before.without, after.without, act.nodes),
     withIt: outcomeOf(before.withIt, after.withIt, act.nodes),
   };
-  if (!hasHappened) screen.print("", "This takes too long, or was refused for good: the scenario ends here.");
+  if (!hasHappened)
+    screen.print(
+      "",
+      "The expected effect has not happened in time, or a request was refused permanently: the scenario ends here.",
+    );
   screen.print("", ...(await evacuationsOf(clusters.withIt, screen)));
   screen.print("", ...(act.epilogue ?? []), ...renderOutcome(outcome, act.about, screen));
   return hasHappened && outcome.withIt.lost.length === 0 && outcome.without.lost.length >= act.lostWithout;
@@ -183,7 +188,7 @@ async function evacuationsOf({ client }: Cluster, screen: Screen): Promise<reado
 }
 
 /** The command that installs Lifeboat in the second cluster, from an image of this working tree. */
-const INSTALL = [`Install it there     npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
+const INSTALL = [`To install Lifeboat  npm run lifeboat -- install --in-cluster --image ${IMAGE}`];
 
 async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): Promise<readonly string[]> {
   const { url } = lifeboatOf(withIt);
@@ -199,6 +204,6 @@ async function invitation({ withIt, without }: Pair<Cluster>, { encore }: Act): 
     `API server           ${withIt.server}`,
     `Lifeboat             ${url}`,
     ...(await pageInvitation(withIt.client, url)),
-    `Cluster without it   KUBECONFIG=${without.kubeconfig}`,
+    `The other cluster    KUBECONFIG=${without.kubeconfig}`,
   ];
 }

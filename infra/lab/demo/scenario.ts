@@ -30,7 +30,7 @@ export interface Act {
   /** Disrupts a cluster until `over` is aborted. Resolves to false if the disruption had no effect. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
   hasHappened(before: World, now: World): boolean;
-  /** The minimum number of VMs that must be lost without Lifeboat. With Lifeboat no VM may be lost. */
+  /** The minimum number of VMs that must be lost without Lifeboat. The other cluster must lose no VM. */
   readonly lostWithout: number;
   /** Set if KubeVirt repeats a failed migration forever. */
   readonly isEndless?: true;

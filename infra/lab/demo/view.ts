@@ -113,7 +113,7 @@ function fateOf(vmi: VirtualMachine, before: World, after: World): Fate {
   return mayStop(vmi, now) ? "shutDown" : "lost";
 }
 
-/** A VM that has moved twice may be on its first node again. */
+/** Also compares the numbers of moves, because a VM that has moved twice can be on its first node again. */
 function hasMoved(vmi: VirtualMachine, before: World, after: World): boolean {
   return after.vmis.get(vmi.uid)?.nodeName !== vmi.nodeName || movesOf(vmi, after) > movesOf(vmi, before);
 }

@@ -1,6 +1,6 @@
 /**
- * Chooses a sandbox's control plane. LIFEBOAT_CONTROL_PLANE may contain the path of a folder with real programs.
- * Otherwise the control plane is simulated.
+ * Chooses a sandbox's control plane. If LIFEBOAT_CONTROL_PLANE contains the path of a folder with real programs, these
+ * programs run. Otherwise the control plane is simulated.
  */
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../sandbox/index.ts";
 

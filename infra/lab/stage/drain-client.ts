@@ -98,7 +98,7 @@ function warnOnce({ warned, onLine }: Run, warning: string): void {
 }
 
 /**
- * Parses a Warning header, which may contain several texts: `299 - "text"`. Quotes and backslashes in a text are
+ * Parses a Warning header, which can contain several texts: `299 - "text"`. Quotes and backslashes in a text are
  * escaped.
  */
 function warningsOf(header: string | string[] | undefined): readonly string[] {

@@ -34,6 +34,6 @@ export async function pageInvitation(client: KubeClient, url: string): Promise<r
   return [
     `The page             ${origin}/fleet/${encodeURIComponent(cluster)}`,
     `Signs in for an hour ${await pageToken(client)}`,
-    "                     (your browser warns of the certificate, which is this machine's)",
+    "                     (your browser shows a warning, because this machine made the certificate)",
   ];
 }

@@ -25,7 +25,7 @@ export interface WorkerOptions {
   readonly authority: Authority;
   /** CAs of other sandboxes, which the Worker also trusts. */
   readonly trusted?: readonly string[];
-  /** The value of the Worker's variable `CLUSTERS`. A string may be invalid JSON. */
+  /** The value of the Worker's variable `CLUSTERS`. A string can be invalid JSON, for tests of errors. */
   readonly clusters: Readonly<Record<string, ClusterEntry>> | string;
   /** The Worker's port. If 0 or absent, the system chooses a free port. A restarted Worker uses the same port again. */
   readonly port?: number;

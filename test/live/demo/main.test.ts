@@ -35,7 +35,7 @@ test(
   async () => {
     const { code, lines, stderr } = await start("plan");
     expect(stderr).toBe("");
-    expect(lines).toContainEqual(expect.stringMatching(/^× node-1: .* with --order planned node-1 goes after node-2$/));
+    expect(lines).toContainEqual(expect.stringMatching(/^× node-1: .*; --order planned drains node-1 after node-2$/));
     expect(lines).toContainEqual(expect.stringMatching(/^‼ 1 VM \(.*\): the last migration failed; shop\/legacy: /));
     for (const node of ["node-1", "node-6"])
       expect(lines).toContainEqual(

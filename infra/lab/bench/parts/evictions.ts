@@ -30,7 +30,7 @@ const AT_A_TIME = 8;
 const NAMESPACE = "vms";
 const NODE = "node01";
 const CAPACITY = { cpu: "1000", memory: "4Ti", pods: "1000", "devices.kubevirt.io/kvm": "10k" };
-/** The duration of a migration. No migration may finish during the measurement. */
+/** The duration of a migration. It is so long that no migration finishes during the measurement. */
 const MIGRATION_SECONDS = 3600;
 const LIMITS = { migrations: { parallelMigrationsPerCluster: 1, parallelOutboundMigrationsPerNode: 1 } };
 const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
@@ -75,7 +75,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // VMs get new names, because virt-controller may remember migrations of the earlier VMs.
+      // VMs get new names, because virt-controller can remember migrations of the earlier VMs.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;

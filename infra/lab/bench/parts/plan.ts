@@ -42,7 +42,7 @@ export async function runPlan({ quick, note }: PartOptions): Promise<readonly Me
         },
         { what: "after the reads", unit: "s", samples: [seconds], target: 5 },
         { what: "CPU time after the reads", unit: "s", samples: [cpuSeconds], target: 5 },
-        { what: "most memory of the command", unit: "MB", samples: [memory], target: 300 },
+        { what: "highest memory of the command", unit: "MB", samples: [memory], target: 300 },
       );
     }
     return measurements;

@@ -14,7 +14,7 @@ const EFFECTS: readonly Effect[] = [
 ];
 
 export const apiErrors: Fault = {
-  says: "the API server fails Lifeboat's requests: 401, 409, 429, 500, 503, broken connections, lost and truncated answers",
+  says: "the API server does not answer Lifeboat's requests correctly: 401, 409, 429, 500, 503, broken connections, lost and truncated answers",
   weight: 12,
   simulated: true,
   inject(run, draw) {

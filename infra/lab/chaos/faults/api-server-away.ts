@@ -2,7 +2,7 @@
 import { atTimes, type Fault, waited } from "../fault.ts";
 
 export const apiServerAway: Fault = {
-  says: "the API server restarts: its connections break, and for a while it takes no others",
+  says: "the API server restarts: its connections break, and for a while it accepts no new connections",
   weight: 4,
   breaksVirtApi: true,
   inject: (run, draw) =>

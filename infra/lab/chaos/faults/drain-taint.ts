@@ -5,7 +5,7 @@ import { DRAINED } from "../vms.ts";
 const TAINT = { key: "kubevirt.io/drain", value: "draining", effect: "NoSchedule" };
 
 export const drainTaint: Fault = {
-  says: "the drained node carries the drain taint as well",
+  says: "the drained node also has KubeVirt's drain taint",
   lasts: true,
   inject: (run, draw) => atTimes(run, draw, [1, 1], () => setTaints(run, DRAINED, [TAINT])),
   undo: (run) => setTaints(run, DRAINED, []),

@@ -6,9 +6,12 @@ const PLACE = "handler-ends";
 /** virt-handler does not tolerate this taint (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** A taint evicts virt-handler from the node. The node's VMs then cannot migrate, so they may stay. */
+/**
+ * A taint evicts virt-handler from the node. Without virt-handler, the node's VMs cannot migrate, so the run allows
+ * them to stay.
+ */
 export const handlerEnds: Fault = {
-  says: "a NoExecute taint ends another node's virt-handler, which comes back when the taint is gone",
+  says: "a NoExecute taint evicts virt-handler from a node other than the drained node, until the taint is removed",
   simulated: true,
   gate: "NoExecuteTaintEvictionLiveMigration",
   vms: (draw) => movableVms(draw, PLACE, { mustLeave: false }),

@@ -5,7 +5,7 @@ import { atTimes, type Fault } from "../fault.ts";
 import { STRANGER } from "../forms/in-cluster.ts";
 
 export const leaseLost: Fault = {
-  says: "the replicas lose their Lease to another holder, or the Lease has no holder",
+  says: "another client takes the Lease of the replicas of Lifeboat, or the Lease loses its holder",
   form: "InCluster",
   inject: (run, draw) =>
     atTimes(run, draw, [1, 3], async () => {

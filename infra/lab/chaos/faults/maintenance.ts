@@ -1,4 +1,4 @@
-/** Fault: people drain another node with NodeEvacuations, and change these objects meanwhile. */
+/** Fault: people drain another node with NodeEvacuations, and change these objects during the drain. */
 import { applyManifests, virtualMachines } from "../../../sandbox/index.ts";
 import { hasEnded, type NodeEvacuation, nodeEvacuations } from "../../stage/evacuations.ts";
 import type { Draw } from "../draw.ts";
@@ -17,7 +17,7 @@ const passing = new Map<string, AbortController>();
 let created = 0;
 
 export const maintenance: Fault = {
-  says: "people empty another node by NodeEvacuations, and pause, edit, withdraw and delete them by force meanwhile",
+  says: "people drain a second node with NodeEvacuations, and pause, edit, withdraw and delete (by force) these objects during the drain",
   weight: 5,
   lasts: true,
   vms: (draw) => movableVms(draw, PLACE),

@@ -1,4 +1,4 @@
-/** Fault: a user removes evacuationNodeName from VMIs, or KubeVirt sets it for a node that they have left. */
+/** Fault: a user removes evacuationNodeName from VMIs, or KubeVirt sets it to a node that the VMIs have left. */
 import { USERS, virtualMachineInstances } from "../../../sandbox/index.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 import { until } from "../wait.ts";
@@ -7,7 +7,7 @@ const MARK = "/status/evacuationNodeName";
 const LEAVES_WITHIN_MS = 3000;
 
 export const marksChanged: Fault = {
-  says: "a user removes the mark from VMIs, or KubeVirt marks VMs for a node that they have left",
+  says: "a user removes evacuationNodeName from VMIs, or KubeVirt sets it to a node that the VMs have left",
   inject: async (run, draw) => {
     await Promise.all([
       toSome(run, draw, (vm) => patchAsVirtApi(run, vm, [{ op: "remove", path: MARK }])),

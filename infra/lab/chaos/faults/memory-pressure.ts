@@ -1,4 +1,4 @@
-/** Fault: another node runs out of memory. */
+/** Fault: a node other than the drained node runs out of memory. */
 import { type Fault, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
@@ -6,7 +6,7 @@ const PLACE = "memory-pressure";
 
 /** The kubelet reports memory pressure of the node, but evicts no pod. */
 export const memoryPressure: Fault = {
-  says: "another node runs out of memory",
+  says: "a node other than the drained node runs out of memory",
   gate: "NodePressureEvictionLiveMigration",
   lasts: true,
   vms: (draw) => movableVms(draw, PLACE),

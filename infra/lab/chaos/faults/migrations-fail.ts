@@ -3,7 +3,7 @@ import type { Fault } from "../fault.ts";
 import { ALWAYS } from "../vms.ts";
 
 export const migrationsFail: Fault = {
-  says: "some VMs' migrations fail: once, three times, always",
+  says: "migrations of some VMs fail once, three times, or always",
   weight: 6,
   alter(vm, draw) {
     const isOurs = vm.strategy === "LiveMigrate" || vm.strategy === "LiveMigrateIfPossible";

@@ -1,4 +1,4 @@
-/** Fault: another node gets a NoExecute taint. */
+/** Fault: a node other than the drained node gets a NoExecute taint. */
 import { isFinal } from "../../../sandbox/index.ts";
 import { type Fault, type Run, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
@@ -10,7 +10,7 @@ const MOST_REMINDERS = 30;
 const TAKEN_UP_WITHIN_MS = 1000;
 
 export const noExecuteTaint: Fault = {
-  says: "a NoExecute taint drives VMs off another node",
+  says: "a NoExecute taint drives VMs off a node other than the drained node",
   weight: 4,
   gate: "NoExecuteTaintEvictionLiveMigration",
   lasts: true,
@@ -22,7 +22,8 @@ export const noExecuteTaint: Fault = {
   },
   undo: (run) => setTaints(run, PLACE, []),
   /**
-   * Sets the taint several times. The taint manager tries each deletion only five times, and may miss a short taint.
+   * Removes the taint and sets it again, several times. The taint manager tries each deletion only five times, and can
+   * miss a short taint.
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {

@@ -1,4 +1,4 @@
-/** Fault: Karpenter terminates another node, and deletes the pods of its VMs. */
+/** Fault: Karpenter terminates a node other than the drained node, and deletes the pods of its VMs. */
 import { type Actor, systemClock, terminateNode, USERS } from "../../../sandbox/index.ts";
 import { type Fault, type Run, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
@@ -9,7 +9,7 @@ const NODE_ENDS_AFTER_MS = 3_600_000;
 const terminations = new WeakMap<Run, Actor>();
 
 export const nodeEnds: Fault = {
-  says: "Karpenter ends another node: it deletes the pods of VMs",
+  says: "Karpenter terminates a node other than the drained node, and deletes the pods of its VMs",
   gate: "NodeTerminationEvictionLiveMigration",
   lasts: true,
   // Karpenter deletes a pod once the node's remaining time is shorter than the pod's grace period: here, at once.

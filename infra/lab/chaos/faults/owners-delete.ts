@@ -4,7 +4,7 @@ import { type Fault, toSome } from "../fault.ts";
 import { persist } from "../wait.ts";
 
 export const ownersDelete: Fault = {
-  says: "owners delete VMIs midway",
+  says: "owners delete VMIs during the drain",
   weight: 4,
   inject: (run, draw) =>
     toSome(run, draw, async (vm) => {

@@ -3,7 +3,7 @@ import { endingOf, evacuations } from "../../stage/evacuations.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 
 export const peopleEvacuate: Fault = {
-  says: "people cancel evacuations, ask for another attempt of what has failed, and create some by kubectl",
+  says: "people cancel evacuations, retry failed evacuations, and create evacuations with kubectl",
   weight: 6,
   inject: async (run, draw) => {
     await Promise.all([

@@ -3,7 +3,7 @@ import { ANNOTATION, migrations, USERS } from "../../../sandbox/index.ts";
 import { type Fault, type Run, toSome, type VmKey } from "../fault.ts";
 
 export const peopleMigrate: Fault = {
-  says: "a user migrates VMs (virtctl migrate), and KubeVirt for an update of their workload",
+  says: "a user migrates VMs with virtctl migrate, or KubeVirt migrates VMs for a workload update",
   weight: 4,
   inject: (run, draw) => toSome(run, draw, (vm) => (draw.chance(0.6) ? migrate(run, vm) : update(run, vm))),
 };

@@ -13,7 +13,7 @@ const POD = { name: "preemptor", priorityClassName: PRIORITY_CLASS, requests: { 
 
 /** A pod of high priority preempts some VMs of a node. The node has enough memory for three small VMs. */
 export const preemption: Fault = {
-  says: "a pod of high priority takes the place of VMs on another node",
+  says: "a pod of high priority preempts VMs on a node other than the drained node",
   weight: 4,
   gate: "PreemptionEvictionLiveMigration",
   lasts: true,

@@ -6,7 +6,7 @@ import type { Fault } from "../fault.ts";
  * PodDisruptionBudget protects that VM.
  */
 export const refusedVms: Fault = {
-  says: "VMs that cannot move, or have an unknown strategy, are refused again and again",
+  says: "evictions of VMs that cannot move, or have an unknown eviction strategy, are refused again and again",
   weight: 4,
   not: ["peopleMigrate"],
   alter(vm, draw) {

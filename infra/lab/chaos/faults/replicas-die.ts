@@ -1,8 +1,8 @@
-/** Fault: a Worker or a replica dies between two writes, and a new one starts. */
+/** Fault: a Worker or a replica of Lifeboat dies between two writes, and a new one replaces it. */
 import type { Fault } from "../fault.ts";
 
 export const replicasDie: Fault = {
-  says: "a Worker or a replica dies between two writes, another one comes in its place",
+  says: "a Worker or a replica of Lifeboat dies between two writes, and a new one replaces it",
   weight: 6,
   inject({ replicas }, draw) {
     // In some runs each replica dies after its first write. In other runs it dies after a random number of writes.

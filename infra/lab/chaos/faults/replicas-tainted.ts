@@ -8,7 +8,7 @@ import { TAINT } from "./no-execute-taint.ts";
 
 /** The node of the replicas gets a taint. The shipped manifests contain a toleration for this taint. */
 export const replicasTainted: Fault = {
-  says: "the node of all replicas gets a NoExecute taint",
+  says: "the node of all replicas of Lifeboat gets a NoExecute taint",
   form: "InCluster",
   inject: (run, draw) =>
     atTimes(run, draw, [1, 2], async () => {
@@ -16,7 +16,7 @@ export const replicasTainted: Fault = {
       await waited(run, draw.int(200, 3000));
       const pod = await persist(() => run.client.get(pods, SERVER));
       if (pod === undefined || pod.metadata.deletionTimestamp)
-        run.report("the replicas end with a taint of their node");
+        run.report("a taint of their node has evicted replicas of Lifeboat, although they tolerate the taint");
       await setOwnTaints(run, []);
     }),
   undo: (run) => setOwnTaints(run, []),

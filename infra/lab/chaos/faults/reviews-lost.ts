@@ -2,7 +2,7 @@
 import { type Fault, injectEffect } from "../fault.ts";
 
 export const reviewsLost: Fault = {
-  says: "the API server's calls about evictions break, before Lifeboat has them or after",
+  says: "the API server's calls to Lifeboat about evictions break before or after Lifeboat receives them",
   weight: 5,
   simulated: true,
   inject(run, draw) {

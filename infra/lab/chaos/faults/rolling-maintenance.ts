@@ -1,4 +1,4 @@
-/** Fault: people drain other nodes with a RollingMaintenance, and change it meanwhile. */
+/** Fault: people drain other nodes with a RollingMaintenance, and change it during the drains. */
 import { setTimeout as delay } from "node:timers/promises";
 import { isFinal, nodes, virtualMachineInstances, virtualMachines } from "../../../sandbox/index.ts";
 import {
@@ -47,7 +47,7 @@ const knowledgeOf = ({ namespace }: Run): Knowledge => {
 };
 
 export const rollingMaintenance: Fault = {
-  says: "people empty two or three other nodes by a RollingMaintenance, and pause, withdraw and repeat it meanwhile",
+  says: "people drain two or three other nodes with a RollingMaintenance, and pause, withdraw and repeat it during the drains",
   weight: 5,
   lasts: true,
   vms: (draw) => [
@@ -80,7 +80,8 @@ export const rollingMaintenance: Fault = {
     await persist(() => run.client.delete(virtualMachines, pinned)).catch(() => undefined);
     const own = ownOf(run);
     const parts = own.flatMap((rm) => partsOf(rm, run.cluster.observer.nodeEvacuations.list()));
-    // The API server refuses to delete a RollingMaintenance that has not ended. The next run then gets a new cluster.
+    // Ignores a refused deletion: the API server refuses to delete a RollingMaintenance that has not ended. A run with
+    // such an object has failed, so the next run gets a new cluster.
     for (const { metadata } of own) await run.client.delete(rollingMaintenances, metadata).catch(() => undefined);
     for (const { metadata } of parts) await run.client.delete(nodeEvacuations, metadata).catch(() => undefined);
   },
@@ -124,7 +125,7 @@ function judgeNodes(run: Run): void {
     const most = Number(rm.spec["maxUnavailable"]);
     if (away.length <= most || reported.has(rm.metadata.uid)) continue;
     reported.add(rm.metadata.uid);
-    run.report(`${rm.metadata.name} keeps ${away.join(" and ")} out of service, ${most} allowed`);
+    run.report(`${rm.metadata.name} keeps ${away.join(" and ")} out of service, but maxUnavailable is ${most}`);
   }
 }
 
@@ -141,7 +142,7 @@ function unmet(run: Run): readonly string[] {
     ...parts.filter((one) => !hasEnded(one)).map(({ metadata, status }) => `${metadata.name} is ${status?.phase}`),
     ...parts
       .filter((one) => isEvacuated(one) && !examined.has(one.metadata.uid))
-      .map(({ metadata }) => `${metadata.name}: its node was not seen empty`),
+      .map(({ metadata }) => `${metadata.name}: the observer has not seen its node empty`),
     ...parts.filter(hasEnded).flatMap((one) => outcomeProblems(one, history, times.get(one.metadata.uid))),
   ];
 }
@@ -222,7 +223,7 @@ async function finish(run: Run, { spec }: RollingMaintenance, { metadata, spec: 
     const isCordoned = (await run.client.get(nodes, name))?.spec?.unschedulable === true;
     const there = items.filter(({ status }) => status?.nodeName === nodeName && !isFinal(status));
     if (isCordoned && there.length > 0)
-      run.report(`${metadata.name} is Evacuated, and ${there[0]?.metadata.name} runs there`);
+      run.report(`${metadata.name} is Evacuated, but ${there[0]?.metadata.name} runs on its node`);
     examined.add(metadata.uid);
   }
   if (spec["nextNode"] !== "WhenUncordoned" || back.has(metadata.uid)) return;

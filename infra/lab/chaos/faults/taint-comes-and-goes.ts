@@ -5,9 +5,9 @@ import { TAINT } from "./no-execute-taint.ts";
 
 const PLACE = "taint-comes-and-goes";
 
-/** A taint is set and removed again. A VM that is still on the node after the removal may stay. */
+/** A taint is set and removed again. The run allows a VM that is still on the node after the removal to stay. */
 export const taintComesAndGoes: Fault = {
-  says: "another node gets a NoExecute taint and loses it again, several times",
+  says: "a node other than the drained node gets and loses a NoExecute taint several times",
   gate: "NoExecuteTaintEvictionLiveMigration",
   vms: (draw) => movableVms(draw, PLACE, { mustLeave: false }),
   inject: (run, draw) =>

@@ -3,7 +3,7 @@ import { isReal, USERS } from "../../../sandbox/index.ts";
 import { atTimes, type Fault, type Run, simulatedIn, waited } from "../fault.ts";
 
 export const virtControllerAway: Fault = {
-  says: "virt-controller restarts: for a while it neither migrates nor evacuates",
+  says: "virt-controller restarts: for a while it starts no migration and no evacuation",
   weight: 4,
   inject: (run, draw) =>
     atTimes(run, draw, [1, 3], async () => {

@@ -55,7 +55,7 @@ export const maintenance: Act = {
   pods: [],
   prologue: preflight,
   headline: [
-    `${NODE} has to be empty at a given hour. Without Lifeboat kubectl drain begins then. With it there is this object:`,
+    `${NODE} has to be empty at a given hour. Without Lifeboat, kubectl drain starts at that hour. With Lifeboat, this object exists:`,
     "",
     "  apiVersion: lifeboat.dev/v1alpha1",
     "  kind: NodeEvacuation",
@@ -63,7 +63,7 @@ export const maintenance: Act = {
     "  spec:",
     `    nodeName: ${NODE}`,
     "    schedule: { notBefore: THE HOUR }",
-    "    virtualMachines: { whenBlocked: Restart } # those that cannot migrate",
+    "    virtualMachines: { whenBlocked: Restart } # restarts VMs that cannot migrate",
   ],
   disrupt: (cluster, over, say) =>
     (cluster.lifeboat === undefined ? drainAtTheHour : emptyAtTheHour)(cluster, over, say),
@@ -71,8 +71,8 @@ export const maintenance: Act = {
     [...vmis.values()].every(({ nodeName, pinnedBecause }) => nodeName !== NODE || pinnedBecause !== undefined),
   lostWithout: 0,
   epilogue: [
-    "kubectl drain moved what can migrate, and waits for the other two until a person acts, with the node cordoned.",
-    "The NodeEvacuation named them before its start, and had KubeVirt restart them on other nodes, one after the other.",
+    "kubectl drain moved the VMs that can migrate. It waits for the other two VMs until a person acts, and the node stays cordoned.",
+    "The NodeEvacuation named the two VMs before the drain, and made KubeVirt restart them on other nodes, one after the other.",
     "",
   ],
   encore: `kubectl get nodeevacuation ${NAME} -o yaml; kubectl uncordon ${NODE}; kubectl explain nodeevacuation.spec`,

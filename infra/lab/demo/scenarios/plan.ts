@@ -57,14 +57,14 @@ export const plan: Act = {
   prologue: rehearse,
   headline: [
     `Now the maintenance. Without Lifeboat: kubectl drain --timeout=${TIMEOUT_SECONDS}s for each node in the given order, then kubectl uncordon.`,
-    "With it: $ lifeboat plan … --order planned -o yaml | kubectl apply -f -, with the nodes of the last plan.",
+    "With Lifeboat: lifeboat plan … --order planned -o yaml | kubectl apply -f -, with the nodes of the last plan.",
   ],
   disrupt: (cluster, over, say) => (cluster.lifeboat === undefined ? drainEach : maintain)(cluster, over, say),
   hasHappened: (_, now) => [...now.nodes.values()].every(({ cordoned }) => !cordoned),
   lostWithout: 0,
   isEndless: true,
   epilogue: [
-    "kubectl drain learned at night which nodes cannot be drained. The plan named them before, and the cause.",
+    "kubectl drain showed only during the maintenance which nodes cannot be drained. The plan named these nodes and the cause before.",
     "",
   ],
   encore: "npm run lifeboat -- plan --order planned -o wide",

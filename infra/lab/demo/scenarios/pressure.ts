@@ -33,7 +33,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     nodes: [NODE],
     pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`],
     headline: [
-      `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience} the kubelet kills.`,
+      `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience}, the kubelet starts to evict VMs.`,
     ],
     // Each virt-launcher pod uses a little more memory than it requests, as QEMU does.
     async disrupt({ client, stats }) {
