@@ -140,7 +140,10 @@ interface Following extends With {
 }
 
 const POLL_MS = 1000;
-/** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads requests once a minute. */
+/**
+ * The time limit for Lifeboat's reaction, in seconds. If no relay reports changes to Lifeboat, Lifeboat reads requests
+ * only once a minute.
+ */
 const TAKEN_UP_SECONDS = 90;
 
 export async function followVm(

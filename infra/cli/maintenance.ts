@@ -84,7 +84,10 @@ function saidBy({ refusals }: Connection): string {
 }
 
 const POLL_MS = 1000;
-/** The time, in seconds, in which Lifeboat should react. Without a relay, Lifeboat reads changes once a minute. */
+/**
+ * The time, in seconds, in which Lifeboat should react. If no relay reports changes to Lifeboat, Lifeboat reads changes
+ * only once a minute.
+ */
 const SEEN_SECONDS = 90;
 export const SILENT_SECONDS = 3;
 

@@ -81,7 +81,7 @@ export const CLI_MESSAGES = {
   pausedAsPart: (name: string, rolling: string) =>
     `NodeEvacuation ${name} is part of RollingMaintenance ${rolling}, which is paused. Resume the RollingMaintenance: lifeboat resume rollm/${rolling}`,
   evacuation: (name: string) => `evacuation.lifeboat.dev/${name}`,
-  waiting: "waiting for Lifeboat. Without a relay, Lifeboat acts once a minute …",
+  waiting: "waiting for Lifeboat, which acts only once a minute if no relay is installed …",
   notReacted: (seconds: number) => `Lifeboat has not reacted for ${seconds} s. ${CHECK}`,
   notReactedYet: (seconds: number) =>
     `Lifeboat has not reacted for ${seconds} s. ${CHECK} The object stays. Lifeboat acts on the object when Lifeboat runs again.`,

@@ -15,7 +15,7 @@ import { FLAG, HELP, readArguments, TEXT } from "./console/arguments.ts";
 const USAGE = `Usage: npm run cluster -- add NAME [--entry FILE] | list | remove NAME
 
   add NAME      write the entry of a cluster, encrypted, to the KV namespace CLUSTER_REGISTRY; replaces an existing entry
-  list          print every name, its API server, and whether the entry is in order
+  list          print every name, its API server, and whether the entry is valid
   remove NAME   remove the entry
 
   --entry FILE  the entry, a JSON object as in CLUSTERS (default: standard input)

@@ -82,7 +82,7 @@ async function usage(sandbox: Sandbox, lifeboat: Lifeboat, kubeconfig: string): 
   ].join("\n");
 }
 
-function complain(error: unknown, key = "the schedule"): void {
+function complain(error: unknown, key = "the scheduled work of the Worker"): void {
   console.error(`${key}: ${error instanceof Error ? error.message : String(error)}`);
 }
 

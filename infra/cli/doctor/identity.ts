@@ -21,7 +21,7 @@ export async function identity(reads: DoctorReads): Promise<readonly Finding[]> 
   const fix = fixOf(secret);
   if (lacks.length > 0) return [failed(`${SECRET} has no ${lacks.join(", no ")}`, UNSERVED, fix)];
   const { pair: { certPem } = { certPem: "" }, webhookToken: tokens = [] } = parts;
-  // Treats all feature gates as off, so that this check does not report a missing guard.
+  // Treats all feature gates as off, so that this check does not report missing webhooks of the guard.
   const settings = { featureGates: [] };
   const trust = (caBundle: string) => trustIn(caBundle, certPem);
   const states = WEBHOOK_ENDPOINTS.flatMap(

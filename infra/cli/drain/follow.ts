@@ -34,7 +34,10 @@ export interface Followed {
 }
 
 export const POLL_MS = 2000;
-/** The time limit for Lifeboat's reaction, in seconds. Without a relay, Lifeboat reads requests once a minute. */
+/**
+ * The time limit for Lifeboat's reaction, in seconds. If no relay reports changes to Lifeboat, Lifeboat reads requests
+ * only once a minute.
+ */
 export const TAKEN_UP_SECONDS = 90;
 
 export async function follow(asked: readonly NodeEvacuationFacts[], following: Following): Promise<ExitCode> {

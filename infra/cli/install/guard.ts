@@ -47,7 +47,7 @@ export function isGuardPolicy(manifest: Manifest): boolean {
 
 /**
  * Returns whether the object belongs to a policy whose feature gate is on. The policy for preemptions also needs a
- * clock.
+ * Lease as a clock.
  */
 export function isPolicyPlanned(manifest: Manifest, site: GuardSite): boolean {
   const policy = policyOf(manifest);

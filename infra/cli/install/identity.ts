@@ -1,8 +1,8 @@
 /**
  * Creates the certificate and the tokens of Lifeboat in the cluster once, and stores them in the server's Secret. The
- * server only reads the Secret, so that nothing in the cluster can change where a webhook leads. While one certificate
- * replaces another, the webhooks trust both certificates. The API server and the replicas learn of a change at
- * different times, and a failed call would allow an eviction.
+ * server has no permission to write the Secret or the webhooks, so no account of Lifeboat can redirect a webhook. While
+ * one certificate replaces another, the webhooks trust both certificates: the API server and the replicas learn of the
+ * change at different times, and a failed webhook call would allow an eviction.
  */
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
@@ -59,7 +59,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
     await pauseFor(LEARNED_MS, MESSAGES.apiServerLearns, host);
   }
   if (Object.keys(change).length === 0 || (await isWritten(secret, change, send()))) return given;
-  // Another run of `lifeboat install` has changed the Secret.
+  // Starts again, because another run of `lifeboat install` has changed the Secret.
   return await giveIdentity(home, giving);
 }
 

@@ -1,6 +1,6 @@
 /**
- * Manages the Secrets with tokens of Lifeboat's account, for a Worker. Each Secret gets a name that was never used
- * before.
+ * Manages the Secrets with tokens of Lifeboat's account, for a Worker. Each Secret gets a new name, because a Secret
+ * with the name of a deleted Secret would get the revoked token again.
  */
 import * as z from "zod/mini";
 import { parseAnswer } from "../../../shared/kube/read.ts";

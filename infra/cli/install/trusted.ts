@@ -24,7 +24,8 @@ export interface Situation extends Present {
 export type TrustDecision =
   | { readonly action: "Make" }
   /**
-   * `trusted` contains the caBundles during and after the change, in PEM. If absent, cert-manager writes the caBundle.
+   * `trusted` contains two caBundles in PEM: for the time during a change of the certificate, and for the time after
+   * the change. If absent, cert-manager writes the caBundle.
    */
   | { readonly action: "Keep"; readonly trusted?: readonly [string, string] }
   | { readonly action: "Refuse"; readonly why: string };
@@ -51,7 +52,7 @@ const broughtAlong: Rule = ({ ca }, pair) => {
 const unusable: Rule = ({ secret }, pair) => {
   const [found] = certificatesIn(secret.data["tls.crt"] ?? "");
   if (pair !== undefined || found === undefined || isOwn(found)) return undefined;
-  const why = `the certificate in ${WHERE} is not Lifeboat's own, and is not for ${HOST} or does not match tls.key`;
+  const why = `Lifeboat did not make the certificate in ${WHERE}, and this certificate is not for ${HOST} or does not match tls.key`;
   return { action: "Refuse", why: `${why}: ${README}` };
 };
 

@@ -51,7 +51,7 @@ export async function startCluster(name: FormName): Promise<Cluster> {
   if (isSimulated(sandbox)) sandbox.migrations.configure({ backoffSeconds: KUBEVIRT_BACKOFF_SECONDS });
   else await forgoBackoff(client);
   const links = await startLinks({ url, caPem });
-  // The relay and Lifeboat run in this process, so this process must trust the sandbox's CA.
+  // The relay and the replicas of the form InCluster run in this process, so this process must trust the sandbox's CA.
   setDefaultCACertificates([...getCACertificates("default"), caPem]);
   const form = await START[name]({ sandbox, links, optional: OPTIONAL });
   const observer = await startObserver(client);

@@ -64,7 +64,7 @@ export interface Fault {
    * refused.
    */
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
-  /** Restores everything except the VMs. */
+  /** Restores everything that the fault has changed, except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
   /** Triggers a Kubernetes controller again after the faults, because the controller might have missed a change. */
   readonly remind?: (run: Run) => Promise<void>;

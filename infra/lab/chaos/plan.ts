@@ -75,8 +75,8 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
 }
 
 /**
- * Draws how Lifeboat is triggered, and the time between two ticks. Ticks are rare in a run with a relay, as in a real
- * cluster. A replica in the cluster always contains a relay.
+ * Draws whether a relay reports changes to Lifeboat, the number of replicas, and the time between two ticks. Ticks are
+ * rare in a run with a relay, as in a real cluster. A replica in the cluster always contains a relay.
  */
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
@@ -86,7 +86,7 @@ function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }
 
-/** virt-api refuses a VM with the strategy `Unknown`. */
+/** Replaces the strategy `Unknown`, because virt-api refuses a VM with this strategy on a real control plane. */
 function known(vm: ChaosVm): ChaosVm {
   return vm.strategy === "Unknown" ? { ...vm, strategy: "LiveMigrate", migratable: false } : vm;
 }

@@ -40,7 +40,7 @@ const GOAL_WITHIN_MS = 120_000 * PATIENCE;
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;
 const TICK_MS = 300;
-/** The number of checks between two ticks in a run with a relay. */
+/** In a run with a relay, `settle` sends a tick only at every tenth check. */
 const TICKS_APART = 10;
 
 /** A run whose VMs are running and have their expected budgets. No fault has been injected yet. */
@@ -194,7 +194,7 @@ interface Ticking {
   stop(): Promise<void>;
 }
 
-/** Starts to send ticks and events to Lifeboat. Also starts the external controller, which migrates External VMs. */
+/** Starts the controller that migrates External VMs. Starts the ticks: full scans, and calls of the cron trigger. */
 function startTicking(run: Run): Ticking {
   const stopped = new AbortController();
   const every = async (ms: number, work: () => unknown) => {

@@ -82,7 +82,7 @@ function placeOfPod(name: string, before: World, now: World): Place {
   const pod = [...now.pods.values()].find(({ key }) => key === name);
   if (pod === undefined) return was === undefined ? ABSENT : { now: "gone", mood: "stopped" };
   if (pod.deleting) return { now: "ending", mood: "stopped" };
-  if (pod.nodeName === undefined) return { now: "waits for a place", mood: "waiting" };
+  if (pod.nodeName === undefined) return { now: "waits for a node", mood: "waiting" };
   return { now: `on ${pod.nodeName}`, mood: was === undefined ? "moved" : "idle" };
 }
 

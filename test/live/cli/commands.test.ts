@@ -214,7 +214,7 @@ describe("evacuate, cancel, retry", () => {
     expect({ code, err }).toEqual({
       code: 1,
       err: [
-        "waiting for Lifeboat. Without a relay, Lifeboat acts once a minute …",
+        "waiting for Lifeboat, which acts only once a minute if no relay is installed …",
         expect.stringContaining(
           "Lifeboat has not reacted for 90 s. Check with `lifeboat doctor` whether Lifeboat runs.",
         ),
