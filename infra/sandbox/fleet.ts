@@ -13,8 +13,8 @@ const HOSTNAME = "kubernetes.io/hostname";
 export type Capacity = Readonly<Record<string, string>>;
 
 /**
- * Creates a node. Resolves when pods and VMs can run on the node. If `labels` describe another CPU, virt-handler adds
- * no CPU labels.
+ * Creates a node. Resolves when pods and VMs can run on the node. If `labels` describe another CPU than virt-handler's
+ * default, virt-handler adds no CPU labels.
  */
 export async function createNode(
   client: KubeClient,
@@ -105,7 +105,7 @@ export async function createVirtualMachineInstance(
 async function start(client: KubeClient, { namespace, name }: Key): Promise<void> {
   const path = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/virtualmachines/${name}/start`;
   const { code } = await client.raw({ method: "PUT", path });
-  if (code >= 300) throw new Error(`${namespace}/${name} does not start: ${code}`);
+  if (code >= 300) throw new Error(`virt-api refused to start the VM ${namespace}/${name}: HTTP ${code}`);
 }
 
 function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachineInstance> {
@@ -119,7 +119,7 @@ function untilReady(client: KubeClient, key: Key): Promise<kubevirt.VirtualMachi
 
 /**
  * Creates a VirtualMachine. Resolves when KubeVirt has created its VMI and the VMI is running. Never resolves if the
- * run strategy does not start the VM, such as Halted.
+ * run strategy, for example Halted, does not start the VM.
  */
 export async function createVirtualMachine(
   client: KubeClient,
@@ -178,7 +178,9 @@ function placementOf({
 function obstacleFor(reason: string): Obstacle {
   const obstacle = OBSTACLES[reason];
   if (obstacle === undefined)
-    throw new Error(`no VM of the sandbox reports ${reason}; try ${Object.keys(OBSTACLES).join(", ")}`);
+    throw new Error(
+      `the sandbox cannot create a VM with the reason ${reason}. Use one of: ${Object.keys(OBSTACLES).join(", ")}`,
+    );
   return obstacle;
 }
 

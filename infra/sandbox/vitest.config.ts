@@ -10,7 +10,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000, interval: 50 } },
-    // Node loads TypeScript without Vite.
+    // Node.js loads TypeScript without Vite.
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },
 });

@@ -14,8 +14,8 @@ export interface Actor {
 }
 
 /**
- * Returns an actor that stops groups of actors in this order. Controllers must stop before the informers that they
- * read.
+ * Returns an actor that stops the first group of actors, and then the next groups. Most callers pass controllers before
+ * the informers that the controllers read.
  */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {

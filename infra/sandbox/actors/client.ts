@@ -62,7 +62,10 @@ export interface KubeClient {
   watch<T extends KubeObject>(resource: Resource<T>, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
   /** Returns a client that impersonates another user. Both clients use the same connections. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
-  /** Returns a client that repeats refused requests as Go's client does. Both clients use the same connections. */
+  /**
+   * Returns a client that repeats refused requests with a Retry-After header, as client-go does. Both clients use the
+   * same connections.
+   */
   withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
 }
@@ -135,7 +138,7 @@ function typed(resource: Resource, object: object): object {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...object };
 }
 
-/** Proxies and broken servers may answer in plain text. */
+/** Reads an answer. Text that is not JSON becomes the message, because proxies and broken servers send plain text. */
 async function readBody(response: IncomingMessage): Promise<unknown> {
   response.setEncoding("utf8");
   const text = (await response.toArray()).join("");

@@ -2,7 +2,8 @@
 export interface Clock {
   now(): Date;
   /**
-   * Calls `fn` once after `ms` milliseconds, at most 24 days (Node's limit). The returned function cancels the timer.
+   * Calls `fn` once after `ms` milliseconds, at most 24 days (the limit of Node.js). The returned function cancels
+   * the timer.
    */
   setTimer(ms: number, fn: () => void): () => void;
 }

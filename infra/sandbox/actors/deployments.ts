@@ -1,6 +1,6 @@
 /**
  * The deployment controller. It creates a ReplicaSet for each template of a Deployment. When the new ReplicaSet is
- * ready, it removes older ReplicaSets. Surge and history are not simulated.
+ * ready, the controller removes older ReplicaSets. Surge and history are not simulated.
  */
 import { createHash } from "node:crypto";
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";

@@ -5,7 +5,7 @@ import type { Pod, PodDisruptionBudget } from "./resources.ts";
 type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
-/** A pod should be deleted within this time after an eviction is granted. */
+/** After a granted eviction, the pod counts as disrupted for this time. If the pod exists afterwards, it is overdue. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {

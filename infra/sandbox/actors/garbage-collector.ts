@@ -40,7 +40,8 @@ export function startGarbageCollector(options: ActorOptions): Actor {
 
   /**
    * Returns `there` for an existing owner, and `gone` for a missing owner. Returns `waiting` for an owner that waits
-   * for this dependent's deletion. The graph may lag behind. If it does not contain the owner, asks the API server.
+   * for this dependent's deletion. If the graph does not contain the owner, asks the API server, because the graph can
+   * be outdated.
    */
   const stateOf = async (item: Item, reference: V1OwnerReference) => {
     const { apiVersion, kind, name, uid, blockOwnerDeletion } = reference;

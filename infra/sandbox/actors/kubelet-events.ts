@@ -9,7 +9,7 @@ import { pods, type Pod } from "./resources.ts";
  */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
-/** The maximum number of remembered objects. The least recently used object is forgotten first, as in client-go. */
+/** The maximum number of objects whose Events are counted. Drops the least recently used object, as in client-go. */
 const MOST_OBJECTS = 4096;
 
 interface Allowance {
@@ -58,8 +58,8 @@ export async function tellSidecars(recorder: EventRecorder, pod: Pod): Promise<v
 }
 
 /**
- * Records Events about the pod's first image volume until the burst is used up. A real kubelet also records many Events
- * while the pod starts.
+ * Records Events about the pod's first image volume until the burst is used up. Later Events about the pod are then
+ * dropped. A real kubelet also records many Events while such a pod starts.
  */
 export async function tellImages(recorder: EventRecorder, pod: Pod): Promise<void> {
   const [reference] = imagesOf(pod);

@@ -1,4 +1,4 @@
-/** The caches of all node controllers. The caches read with kube-controller-manager's account. */
+/** The caches that all controllers of nodes share. The caches read with kube-controller-manager's account. */
 import { actorOf, type Actor, type ActorOptions } from "./actor.ts";
 import { startInformer, type Informer } from "./informer.ts";
 import { leases, nodes, pods, type Lease, type Node, type Pod } from "./resources.ts";

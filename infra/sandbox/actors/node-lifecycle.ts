@@ -10,8 +10,8 @@ import { keyOf, nodes, pods, type Node, type Pod } from "./resources.ts";
 
 const POLL_MS = 5_000;
 /**
- * A node is silent after ten checks (50 s) without a heartbeat. The controller counts checks, because tests can move
- * the clock.
+ * A node is silent after ten checks (50 s) without a heartbeat. The controller counts checks and does not measure the
+ * time, because a test can advance the clock by minutes at once.
  */
 const SILENT_CHECKS = 10;
 const LEASES = "kube-node-lease";
@@ -75,7 +75,8 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
   const taint = async (node: Node): Promise<void> => {
     const taints = taintsFor(node, timestamp(clock));
     if (taints === undefined) return;
-    // The patch replaces the list of taints. The resourceVersion ensures that no other client has added a taint.
+    // The patch replaces the list of taints. With the resourceVersion, the patch fails if another client has added a
+    // taint since the node was read.
     const { resourceVersion } = node.metadata;
     await client.patch(nodes, node.metadata, {
       type: "merge",

@@ -1,7 +1,7 @@
 /**
  * Karpenter's node termination. It drains a node that is terminated at a given time. Upstream: karpenter 1.14
  * `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and `terminator/terminator.go`
- * (`DeleteExpiringPods`), `terminator/eviction.go`. After Karpenter 1.14.1, the eviction queue also deletes pods.
+ * (`DeleteExpiringPods`), `terminator/eviction.go`. In versions after 1.14.1, the eviction queue also deletes pods.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

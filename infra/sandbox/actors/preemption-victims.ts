@@ -14,7 +14,10 @@ export interface Candidate {
 
 export interface Situation {
   readonly node: Node;
-  /** Pods on the node. Also includes pods of at least the same priority that are nominated to the node. */
+  /**
+   * Pods on the node. Also includes pods that are nominated to the node, if their priority is at least that of the
+   * preempting pod.
+   */
   readonly neighbours: readonly Pod[];
   readonly budgets: readonly PodDisruptionBudget[];
 }
@@ -35,8 +38,8 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   if (lower.length === 0 || whyNot(pod, node, staying) !== undefined) return undefined;
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
-  // Pods that fit together with the preempting pod are not deleted. Pods whose deletion violates a PodDisruptionBudget
-  // are tried first. In both groups, more important pods are tried first.
+  // At first, all pods of lower priority are victims. Then each pod that fits beside the preempting pod is spared. Pods
+  // whose deletion violates a PodDisruptionBudget are checked first, and in both groups more important pods first.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);

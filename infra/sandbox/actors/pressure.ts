@@ -100,7 +100,8 @@ export function startEvictionManagers(options: EvictionManagerOptions): Actor {
   const isEvicting = ({ evicting }: NodeState): boolean => evicting !== undefined && runtime.isRunning(evicting);
 
   /**
-   * Reports a pressure condition as soon as a threshold is met. Returns the milliseconds until the next status report.
+   * Reports changed pressure conditions after `nodeStatusUpdateFrequency`. Returns the milliseconds until the report.
+   * Returns 0 if no report is planned.
    */
   const report = async (node: Node, state: NodeState): Promise<number> => {
     const now = clock.now().getTime();

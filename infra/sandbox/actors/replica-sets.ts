@@ -24,7 +24,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   const reconcile = async (key: string): Promise<Result> => {
     const set = await client.get(replicaSets, parseKey(key));
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;
-    // The cache may lack the newest pods.
+    // Lists the pods from the API server, because a cache can lack the newest pods.
     const { items } = await client.list(pods, set.metadata.namespace);
     const alive = items.filter((pod) => ownerOf(pod) === key && isAlive(pod));
     const { replicas: wanted = 1 } = set.spec ?? {};

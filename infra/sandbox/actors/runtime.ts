@@ -10,7 +10,7 @@ export interface ContainerRuntime {
   setReady(podUid: string, isReady: boolean): void;
   /** Returns the UID of the last started pod with this key (`namespace/name`). */
   uidOf(podKey: string): string | undefined;
-  /** Returns the UID of the pod that was started last. */
+  /** Returns which of these pods was started last. */
   startedLast(podUids: readonly string[]): string | undefined;
   /** Sends SIGTERM. The processes end after `terminationMs`, or after the grace period if it is shorter. */
   terminate(podUid: string, graceMs: number): void;

@@ -49,7 +49,7 @@ export function startScheduler(options: SchedulerOptions): Actor {
 
   const nominatedTo = (node: string): readonly Pod[] => all.byIndex("nominated", node);
 
-  /** Returns the pods that use resources of a node. Includes nominated pods of the same or a higher priority. */
+  /** Returns the pods that use a node's resources. Includes nominated pods whose priority is at least that of `pod`. */
   const neighboursOn = (node: string, pod: Pod): readonly Pod[] => {
     const isExpected = ({ metadata }: Pod) => metadata.uid !== pod.metadata.uid && !assumed.has(metadata.uid);
     const expected = nominatedTo(node).filter(isExpected);

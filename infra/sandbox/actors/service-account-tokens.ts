@@ -36,7 +36,10 @@ export function startServiceAccountTokenController(options: ActorOptions & Token
     else if (!isFilled(secret)) await fill(secret, name, account.metadata.uid);
   };
 
-  /** Reads the account from the API server. The cache may lack a new account, whose Secret would then be deleted. */
+  /**
+   * Reads the account from the API server. The cache can lack a new account, and the controller would then delete the
+   * account's Secret.
+   */
   const accountOf = async ({ metadata }: Secret, name: string): Promise<ServiceAccount | undefined> => {
     const account = await client.get(serviceAccounts, { namespace: metadata.namespace, name });
     const { [ACCOUNT_UID]: expected = account?.metadata.uid } = metadata.annotations ?? {};

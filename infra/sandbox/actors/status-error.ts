@@ -39,8 +39,8 @@ export const isAlreadyExists = (error: unknown): boolean =>
   hasCode(error, 409) && (error as StatusError).reason === "AlreadyExists";
 
 /**
- * Returns true if the object has changed since it was read. The resourceVersion is then old, or the test in a JSON
- * patch fails.
+ * Returns true if a write failed because the object has changed since it was read. The resourceVersion was old, or a
+ * `test` operation in a JSON patch failed.
  */
 export const isConflict = (error: unknown): boolean =>
   (hasCode(error, 409) && (error as StatusError).reason !== "AlreadyExists") ||

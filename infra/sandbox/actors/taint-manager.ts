@@ -98,7 +98,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   };
 }
 
-/** Returns the fields of a pod whose changes the taint manager handles. */
+/** Returns the pod's node and tolerations as text. If this text changes, the taint manager handles the pod again. */
 function placeOf({ spec }: Pod): string {
   return JSON.stringify([spec?.nodeName, spec?.tolerations]);
 }

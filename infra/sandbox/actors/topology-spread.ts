@@ -71,8 +71,8 @@ const DEFAULTS: readonly Pick<Constraint, "topologyKey" | "maxSkew">[] = [
 ];
 
 /**
- * Returns a score for each node that has the topology labels. Nodes with more similar pods in their domains have higher
- * scores. Returns undefined if no constraint affects the scores.
+ * Returns a score for each node that has the topology labels. A node's score rises with the number of matching pods in
+ * the node's domains. Returns undefined if no constraint affects the scores.
  */
 export function crowdingOf(
   pod: Pod,

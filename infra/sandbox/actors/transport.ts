@@ -21,7 +21,7 @@ export interface RawRequest {
 
 const MAX_CONNECTIONS = 32;
 
-/** The timeout for an answer. Admission webhooks may delay an answer by up to 30 s. */
+/** The timeout for an answer. Admission webhooks can delay an answer by up to 30 s. */
 const TIMEOUT_MS = 65_000;
 
 class StaleConnectionError extends Error {

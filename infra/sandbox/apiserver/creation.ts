@@ -71,8 +71,8 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
 }
 
 /**
- * The characters of generated names, from k8s.io/apimachinery/pkg/util/rand. Vowels and similar characters are left
- * out.
+ * The characters of generated names, from k8s.io/apimachinery/pkg/util/rand. Vowels and characters that look
+ * alike are left out.
  */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const LONGEST_PREFIX = 58;

@@ -46,7 +46,7 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Splits the values of a repeated header, which Node joins with a comma and a space. */
+/** Splits the values of a repeated header, which Node.js joins with a comma and a space. */
 function several(value: string | string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return (Array.isArray(value) ? value : value.split(", ")).filter((one) => one !== "");

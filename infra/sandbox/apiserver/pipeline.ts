@@ -40,7 +40,7 @@ export async function handleRequest(
     try {
       writeFailure(response, error, warnings);
     } catch (bug) {
-      // Node cannot send some answers, for example if a webhook returns an invalid status code.
+      // Node.js cannot send some answers, for example if a webhook returns an invalid status code.
       writeFailure(response, bug, []);
     }
   }

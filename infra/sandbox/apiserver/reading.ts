@@ -157,7 +157,7 @@ export function keyOf({ namespace, name }: StoredObject): string {
   return `${namespace}/${name}`;
 }
 
-/** Means the current revision in a continue token. */
+/** In a continue token, this value means the current revision. */
 const LATEST = -1;
 
 /**

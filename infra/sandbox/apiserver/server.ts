@@ -44,8 +44,8 @@ export interface ApiServer {
   /** Accepts connections again, on the same port and with the same objects. */
   resume(): Promise<void>;
   /**
-   * Removes all earlier changes from the history, as etcd does every five minutes. Older watches and lists get 410
-   * Expired.
+   * Removes all earlier changes from the history, as etcd does every five minutes. Watches and lists at an earlier
+   * revision get 410 Expired.
    */
   compact(): void;
   /** Issues a token for a Secret, as kube-controller-manager does. */
@@ -95,8 +95,8 @@ async function listen(server: Server, port: number): Promise<number> {
 }
 
 /**
- * Closes the server and all connections. Node's `closeAllConnections` does not close connections during the TLS
- * handshake.
+ * Closes the server and all connections. The method `closeAllConnections` of Node.js does not close connections during
+ * the TLS handshake.
  */
 function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {

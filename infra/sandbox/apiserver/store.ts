@@ -4,7 +4,8 @@ import { fail } from "./status.ts";
 import { WatchLog } from "./watch-log.ts";
 
 /**
- * An object at one revision. JSON text needs a tenth of the memory of a parsed object, and readers cannot change it.
+ * An object at one revision, as JSON text. The text needs a tenth of the memory of a parsed object, and readers cannot
+ * change it.
  */
 export interface StoredObject extends NamespacedName {
   readonly revision: number;
@@ -136,7 +137,7 @@ export class Collection {
   }
 
   #range(namespace: string, from: string): [number, number] {
-    // In ASCII, "0" follows "/".
+    // Keys start with `NAMESPACE/`. In ASCII, "0" follows "/", so the range contains only keys of this namespace.
     const [first, end] = namespace === "" ? ["", "\uffff"] : [`${namespace}/`, `${namespace}0`];
     return [this.#position(from > first ? from : first), this.#position(end)];
   }

@@ -50,7 +50,8 @@ export async function remember(url: string): Promise<Memory> {
     async restore() {
       // Repeats the restore, because controllers may still be reacting to earlier changes.
       for (let i = 0, quiet = 0; quiet < 2; i += 1) {
-        if (i === MAX_ROUNDS) throw new Error("the control plane does not come to rest");
+        if (i === MAX_ROUNDS)
+          throw new Error("etcd could not be restored, because the controllers do not stop changing objects");
         quiet = (await round()) === 0 ? quiet + 1 : 0;
         await delay(PAUSE_MS);
       }

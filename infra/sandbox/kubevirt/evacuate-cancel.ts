@@ -52,7 +52,7 @@ async function cancel(client: KubeClient, vmi: Vmi, body: string): Promise<Subre
   }
 }
 
-/** Returns a refusal if the node has KubeVirt's drain taint. KubeVirt would otherwise set evacuationNodeName again. */
+/** Returns a refusal if the node has KubeVirt's drain taint, because KubeVirt then evacuates the node's VMIs anyway. */
 async function refusalByNode(client: KubeClient, { status = {} }: Vmi): Promise<SubresourceAnswer | undefined> {
   const taintKey = await drainTaintKey(client);
   const name = status.evacuationNodeName ?? status.nodeName ?? "";

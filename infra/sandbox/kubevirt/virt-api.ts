@@ -87,7 +87,7 @@ type Handler = (review: AdmissionReview) => Promise<AdmissionResponse>;
 
 /**
  * Returns the handler of a webhook. The webhook's rules ensure that the object has the type T. If virt-api cannot read
- * another object, the handler denies the request.
+ * an object that it needs for the answer, the handler denies the request.
  */
 function handlerOf<T extends KubeObject>(admit: Admit<T>): Handler {
   return async ({ request }) => {

@@ -64,7 +64,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
 
   /**
    * Returns the launcher on the VMI's node that was started last. After a migration back to a node, an older launcher
-   * may still exist on the node.
+   * can still exist on the node.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
     const listed = Object.entries(status?.activePods ?? {});
@@ -127,7 +127,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return waiting.length > 0 ? { requeueAfterMs: GIVE_UP_MS } : undefined;
   };
 
-  /** Ends a deleted migration's target pod that virt-controller did not know. No other component would end this pod. */
+  /**
+   * Ends a target pod that has no guest and whose migration is deleted or finished. virt-controller has missed this
+   * pod, and no other component would end it.
+   */
   const giveUpTarget = async ({ metadata: { uid, namespace, annotations }, spec }: Pod): Promise<void> => {
     const name = annotations?.[kubevirt.ANNOTATION.migrationJobName] ?? "";
     const migration = await client.get(kubevirt.migrations, { ...(namespace && { namespace }), name });

@@ -41,7 +41,7 @@ function sourcesOf({ spec }: Pod, name: string): readonly V1VolumeProjection[] {
 }
 
 function unsupported(name: string): never {
-  throw new Error(`the sandbox has no volumes of the kind of ${name}`);
+  throw new Error(`the sandbox does not support the type of the volume ${name}`);
 }
 
 type File = readonly [path: string, text: string];
@@ -82,7 +82,7 @@ async function requestToken(pod: Pod, source: TokenSource, { kubelet }: VolumeOp
 /** Replaces a file atomically. Readers get either the old or the new content. */
 async function replace(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  // The name is unique, because a test may renew the tokens while a timer renews them, too.
+  // The name is unique, because a test and a timer can renew the tokens at the same time.
   const fresh = `${file}.${randomUUID()}`;
   await writeFile(fresh, text, { mode: 0o600 });
   await rename(fresh, file);

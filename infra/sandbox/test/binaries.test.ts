@@ -41,7 +41,7 @@ describe("a folder of programs", () => {
     await expect(start()).rejects.toThrow(`${join(folder, without)}: ${what}`);
   });
 
-  test("with wrong programs is refused: the first that ends is named with its last lines, and its log is kept", async () => {
+  test("with wrong programs is refused: the error quotes the first program that ended, and the logs are kept", async () => {
     await install();
     const message = await start().then(
       () => "it has started",
@@ -62,7 +62,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("a killed process leaves neither its programs nor their folder", async () => {
+test("after this process is killed, its programs end and their folder is deleted", async () => {
   const module = fileURLToPath(new URL("../binaries/programs.ts", import.meta.url));
   const script = `
     const { createPrograms } = await import(${JSON.stringify(module)});
@@ -84,7 +84,7 @@ test("a killed process leaves neither its programs nor their folder", async () =
   await expect.poll(() => [...pids.map(isAlive), existsSync(started)]).toEqual([false, false, false]);
 });
 
-test("a program that ends by itself is restarted, and a stopped one is not", async () => {
+test("a program that ends by itself is restarted, and a program that the test stops is not restarted", async () => {
   const programs = await createPrograms();
   const program = programs.start({ name: "short", command: "/bin/true", args: [], comesBack: true });
   const first = program.ended;

@@ -18,7 +18,7 @@ const readManifest = (folder: string) => JSON.parse(readFileSync(`${folder}packa
 const { name, dependencies, devDependencies } = readManifest(here);
 const all = { ...dependencies, ...devDependencies };
 
-test("versions are pinned, and equal to those of the repository", () => {
+test("all dependencies have exact versions, which are the same as in the repository", () => {
   const ours = readManifest(root);
   expect(all).toMatchObject(shared({ ...ours.dependencies, ...ours.devDependencies }));
   expect(Object.values(all).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
@@ -52,7 +52,7 @@ describe("the packed and installed package", () => {
     expect(output).toMatch(/^. pass 1$/m);
   });
 
-  test("has valid declarations, which the example obeys", () => {
+  test("has type declarations with which the README's example compiles", () => {
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024", "--types", "node"];
     const tsc = join(root, "node_modules/.bin/tsc");
     const { stdout } = spawnSync(tsc, [...options, "--listFiles", "example.mts"], { cwd: folder, encoding: "utf8" });

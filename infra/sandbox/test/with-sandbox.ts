@@ -48,7 +48,7 @@ export function useSandbox(options: Omit<SimulatedOptions, "clock" | "controlPla
         if (await condition()) return;
         clock.advance(1_000);
       }
-      throw new Error(`not so after ${limitSeconds} s of the sandbox's time`);
+      throw new Error(`the condition is still false after ${limitSeconds} s of the sandbox's clock`);
     },
   };
 }

@@ -10,8 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * Returns the kind, in the version that the webhook or policy selects. With the match policy Exact, only the version of
- * the request can match.
+ * Returns the kind in a version that the webhook or policy selects. Returns undefined if it selects no version of the
+ * kind. With the match policy Exact, only the version of the request can match.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;
@@ -51,8 +51,8 @@ function includes(list: readonly string[] | undefined, value: string): boolean {
 }
 
 /**
- * Returns true if a pattern such as `pods`, `pods/eviction` or `pods/*` matches. `*` matches all resources without
- * subresources.
+ * Returns true if a pattern such as `pods`, `pods/eviction` or `pods/*` matches. `*` matches all resources, but
+ * no subresources.
  */
 function matchesResource(pattern: string, resource: string, subresource: string): boolean {
   const [wantedResource = "", wantedSubresource = ""] = pattern.split("/", 2);

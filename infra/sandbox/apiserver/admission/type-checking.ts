@@ -1,6 +1,6 @@
 /**
- * Reports the fields in a ValidatingAdmissionPolicy's expressions that the matched kinds do not have. As in
- * kube-controller-manager, the policy's status lists these fields as warnings.
+ * Reports each field that an expression of a ValidatingAdmissionPolicy uses, but that a matched kind does not have. As
+ * in kube-controller-manager, the policy's status lists these fields as warnings.
  */
 import { inBackground } from "../background.ts";
 import { type ServerState, collectionOf } from "../context.ts";

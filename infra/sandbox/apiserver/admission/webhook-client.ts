@@ -72,15 +72,15 @@ async function post(webhook: Webhook, to: Destination, body: string, signal: Abo
   }
 }
 
-/** Returns Go's message for an error of Node. */
+/** Returns Go's message for an error of Node.js. */
 function inGo(message: string): string {
   if (message === "socket hang up") return "EOF";
   return message.replace(/^connect ECONNREFUSED (.+)$/, "dial tcp $1: connect: connection refused");
 }
 
 /**
- * The milliseconds after which idle connections are closed. The real server waits 90 s, but workerd closes its idle
- * connections after 5 s.
+ * The milliseconds after which idle connections are closed. The real server waits 90 s. A webhook in workerd (the
+ * runtime of Cloudflare Workers) closes its idle connections after 5 s, so the sandbox closes them earlier.
  */
 const IDLE_MS = 4000;
 const agents = new Map<string | undefined, Agent>();

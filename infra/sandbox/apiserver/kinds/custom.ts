@@ -42,7 +42,7 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
       columns: columnsOf(version),
       toServed: (object) => ({ ...object, apiVersion }),
       toStored: (object) => {
-        // A webhook may have set unknown fields.
+        // Removes unknown fields, because a webhook can have added some.
         prune(object, schema);
         return { ...object, apiVersion: storageVersion };
       },

@@ -64,7 +64,7 @@ function selectableProblem(schema: Structural, jsonPath: string): string {
   return SCALAR.includes(textOf(target.type)) ? "" : `${MUST} Enum string fields and strings with formats are allowed.`;
 }
 
-/** Sets the status of a CRD. If two CRDs of a group have the same name, only the first name is accepted. */
+/** Sets the status of a CRD. If another CRD of the group already has one of its names, accepts no name. */
 export function acceptNames(definition: KubeObject, others: readonly KubeObject[], now: string): void {
   const group = others.filter((other) => stringAt(other, "spec.group") === stringAt(definition, "spec.group"));
   const taken = group.flatMap((other) => namesIn(recordAt(other, "status.acceptedNames"))).map(([, name]) => name);

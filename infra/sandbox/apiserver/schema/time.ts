@@ -1,4 +1,4 @@
-/** Parses and formats times as Go does. Times are in UTC, and have the number of digits in the layout. */
+/** Parses and formats times as Go does. Results are in UTC, with as many fractional digits as the layout. */
 import { timestamp } from "../context.ts";
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";

@@ -104,7 +104,7 @@ export function isReady(target: Pod | undefined): target is Pod {
   return target?.spec?.nodeName !== undefined && isTrue(target.status?.conditions, "Ready");
 }
 
-/** Returns the milliseconds until a Pending target pod is deleted. An unschedulable pod is deleted earlier. */
+/** Returns the milliseconds until a Pending target pod is deleted. This time is shorter if the pod is unschedulable. */
 export function patienceWith({ metadata, status }: Pod, now: Date): number | undefined {
   if (status?.phase !== "Pending" || metadata.deletionTimestamp !== undefined) return undefined;
   const unschedulable = findCondition<Condition>(status.conditions, "PodScheduled")?.reason === "Unschedulable";

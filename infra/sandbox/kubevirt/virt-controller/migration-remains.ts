@@ -20,7 +20,8 @@ export async function clearAway(options: ActorOptions, world: World, migration: 
   const { migrationState: state } = vmi.status ?? {};
   const isOurs = state?.migrationUid === migration.metadata.uid;
   if (isOurs && migration.status?.phase === "Failed" && state.completed !== true) {
-    // The migration failed before virt-handler handled it. virt-handler therefore never completes the migration state.
+    // The migration failed before virt-handler handled it. virt-handler would never complete the migration state, so
+    // virt-controller completes it.
     const unless = { startTimestamp: now, endTimestamp: now, failureReason: "Target pod is down" };
     const migrationState = { ...unless, ...state, completed: true, failed: true };
     return patchVmi(client, vmi, { ...vmi, status: { ...vmi.status, migrationState } });
@@ -41,7 +42,10 @@ async function release(client: KubeClient, migration: Migration): Promise<void> 
   await client.update(kubevirt.migrations, { ...migration, metadata: { ...migration.metadata, finalizers: rest } });
 }
 
-/** Deletes old finished migrations, and the launcher pods that have no guest after them. */
+/**
+ * Deletes the VMI's finished migrations except the five newest. Also deletes the pod that each of these migrations left
+ * without a guest: the target pod after a failure, and the source pod after a success.
+ */
 async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
   const finished = all
     .filter(({ status, metadata }) => kubevirt.isFinal(status) && metadata.deletionTimestamp === undefined)

@@ -37,7 +37,7 @@ async function createPod(name: string): Promise<void> {
 const deletePod = (name: string) =>
   world.sandbox.client.delete(pods, { namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 });
 
-test("a volume is attached while a pod uses it and a minute longer, and a node's local folder never is", async () => {
+test("a volume stays attached until no pod has used it for a minute, and a local volume is never attached", async () => {
   await createPod("one");
   await eventually(attached).toEqual(["disk on a: true"]);
   await createPod("two");
@@ -48,7 +48,7 @@ test("a volume is attached while a pod uses it and a minute longer, and a node's
   await world.pass(async () => (await attached()).length === 0, 600);
 });
 
-test("a volume that is used again within the minute stays attached", async () => {
+test("a volume that is used again within a minute stays attached", async () => {
   await createPod("three");
   await eventually(attached).toEqual(["disk on a: true"]);
   const uidOf = async () => (await world.sandbox.client.list(volumeAttachments)).items[0]?.metadata.uid;

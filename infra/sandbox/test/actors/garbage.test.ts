@@ -37,7 +37,7 @@ describe("the garbage collector", () => {
     await isGone("orphan");
   });
 
-  test("does not take an owner of the same name with another UID for the owner", async () => {
+  test("deletes an object if the object with the owner's name has another UID than the owner", async () => {
     const namesake = await create("namesake");
     await create("mistaken", [{ name: namesake.name, uid: NOBODY.uid }]);
     await isGone("mistaken");
@@ -53,7 +53,7 @@ describe("the garbage collector", () => {
     expect(await exists("parent")).toBe(false);
   });
 
-  test("keeps an object while one of two owners exists, without the other reference", async () => {
+  test("keeps an object while one of its two owners exists, and removes the reference to the missing owner", async () => {
     const [stays, goes] = [await create("stays"), await create("goes")];
     await create("shared", [stays, goes]);
     await world.sandbox.client.delete(configMaps, goes);
@@ -114,7 +114,7 @@ describe("token Secrets", () => {
       type,
     });
 
-  test("get a working token, the authority and the namespace", async () => {
+  test("get a valid token, the CA certificate and the namespace", async () => {
     const { client, caPem } = world.sandbox;
     const account = await client.create(serviceAccounts, { metadata: keyOf("robot") });
     await createSecret("robot-token", "robot");
@@ -131,7 +131,7 @@ describe("token Secrets", () => {
     expect(used?.metadata.labels?.[LAST_USED]).toMatch(/^\d{4}-\d\d-\d\d$/);
   });
 
-  test("have the same token if recreated under the same name, and another under another name", async () => {
+  test("have the same token if they are recreated with the same name, and a different token with another name", async () => {
     const { client } = world.sandbox;
     const made = async (name: string) => {
       await createSecret(name, "maker");
@@ -147,7 +147,7 @@ describe("token Secrets", () => {
     expect(await whoIs(first)).toMatchObject({ code: 201 });
   });
 
-  test("are deleted with their account, or at once if it does not exist", async () => {
+  test("are deleted together with their account, or at once if the account does not exist", async () => {
     const { client } = world.sandbox;
     const isGone = (name: string) => world.pass(async () => (await client.get(secrets, keyOf(name))) === undefined);
     await createSecret("of-nobody", "nobody");

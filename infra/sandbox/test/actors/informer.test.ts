@@ -119,7 +119,7 @@ test("an object that no longer matches is removed, together with its index entri
   await sandbox.client.delete(configMaps, { namespace: NAMESPACE, name: "first" });
 });
 
-test("an interrupted watch continues from its last version", async () => {
+test("an interrupted watch continues from its last resourceVersion", async () => {
   proxy.cut();
   await create("meanwhile", "watched");
   await sees(["first", "meanwhile"]);

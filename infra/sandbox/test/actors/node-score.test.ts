@@ -81,7 +81,7 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "has CPU and memory in more similar use after the pod is placed",
+      "uses CPU and memory more evenly than the other node after the pod is placed",
       {
         pod: pod("p", {}, { containers: requests("0", "20Gi") }),
         nodes: [a, b],
@@ -158,7 +158,7 @@ describe("the best node", () => {
       "b",
     ],
     [
-      "is in the domain with fewer pods, by ScheduleAnyway",
+      "is in the domain with fewer matching pods, by a constraint with ScheduleAnyway",
       {
         pod: pod("p", { app: "web" }, { topologySpreadConstraints: [spread] }),
         nodes: [node("a", { zone: "1" }), node("b", { zone: "2" })],
@@ -169,11 +169,11 @@ describe("the best node", () => {
   ];
   test.each(rows)("%s", (_, given, expected) => expect(chosen(given)).toBe(expected));
 
-  test("is drawn by lot among equal nodes, and is the same for the same seed", () => {
+  test("is random among equal nodes, and is the same for the same seed", () => {
     expect(drawn(1)).toMatch(/a.*b|b.*a/);
     expect(drawn(1)).toBe(drawn(1));
     expect(drawn(1)).not.toBe(drawn(2));
   });
 
-  test("does not exist if the pod fits none", () => expect(chosen({ pod: pod("p"), nodes: [] })).toBeUndefined());
+  test("does not exist if the pod fits no node", () => expect(chosen({ pod: pod("p"), nodes: [] })).toBeUndefined());
 });

@@ -67,7 +67,7 @@ describe("a pod", () => {
     ["waits for a selected node that does not exist",      { nodeSelector: { "kubernetes.io/hostname": "z" } },                      undefined],
     ["waits for a required node that is cordoned",         { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode("b")] } } } }, undefined],
     ["gets the preferred node",                            { tolerations: [gpu], affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("c") }] } } }, "c"],
-    ["gets another node than an impossible preferred one", { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("b") }] } } }, "a"],
+    ["gets another node if its preferred node is cordoned", { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("b") }] } } }, "a"],
     ["gets the node in its spec without scheduling",       { nodeName: "b" },                                                        "b"],
   ];
   test.each(rows)("%s", async (what, spec, node) => {
@@ -76,14 +76,14 @@ describe("a pod", () => {
     expect((await settled(name)).spec?.nodeName).toBe(node);
   });
 
-  test("is never placed beside a pod that either's anti-affinity excludes", async () => {
+  test("is never placed on a node with another pod if the anti-affinity of one excludes the other", async () => {
     await createPod("hermit", { affinity: beside("hermit") }, { app: "hermit" });
     expect((await settled("hermit")).spec?.nodeName).toBe("a");
     await createPod("visitor", {}, { app: "hermit" });
     expect((await settled("visitor")).spec?.nodeName).toBeUndefined();
   });
 
-  test("gets a node that reaches its volume, and waits for such a node", async () => {
+  test("waits until a node can use its volume, and gets this node", async () => {
     const { client } = world.sandbox;
     const matchExpressions = [{ key: "kubernetes.io/hostname", operator: "In", values: ["e"] }];
     const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
@@ -115,7 +115,7 @@ describe("a pod", () => {
     for (const { metadata } of found) await world.sandbox.client.delete(pods, metadata, { gracePeriodSeconds: 0 });
   });
 
-  test("that fits no node gets a condition, and a node as soon as it fits one", async () => {
+  test("that fits no node gets a condition, and is scheduled as soon as a new node fits", async () => {
     const nodeSelector = { "kubernetes.io/hostname": "d" };
     await createPod("patient", { nodeSelector });
     const waiting = await settled("patient");
@@ -149,7 +149,7 @@ describe("the kubelet", () => {
     await world.until(pods, { namespace: NAMESPACE, name: "early" }, isRunning);
   });
 
-  test("lets a deleted pod end in its own time, then removes the object", async () => {
+  test("waits until the containers of a deleted pod have ended, and then removes the pod", async () => {
     const key = { namespace: NAMESPACE, name: "worker" };
     await createPod("worker");
     await settled("worker");

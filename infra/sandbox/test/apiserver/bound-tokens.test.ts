@@ -26,7 +26,7 @@ test.each([
   ["Pod",    `${CORE}/pods`,          { metadata: { name: "p" }, spec }],
   ["Secret", `${CORE}/secrets`,       { metadata: { name: "s" } }],
   ["Node",   "/api/v1/nodes",         { metadata: { name: "n" } }],
-] as const)("a token bound to a %s is invalid without it", async (kind, path, body) => {
+] as const)("a token bound to a %s is invalid after the deletion of this object", async (kind, path, body) => {
   const { name } = body.metadata;
   const uid = valueAt(await create(path, body), "metadata.uid");
   const boundObjectRef = { apiVersion: "v1", kind, name, uid };

@@ -31,16 +31,16 @@ describe("a pod that is deleted again", () => {
   // prettier-ignore
   const rows = [
     // after, asks for        ends, grace
-    [5,      {},              30,   30,  "no grace of its own: the first stands"],
-    [5,      30,              30,   30,  "as much"],
-    [5,      20,              20,   20,  "less: from the start"],
-    [25,     20,              25,    1,  "less than is over: a second for the kubelet"],
-    [40,     20,              40,    1,  "less, when all is over"],
-    [5,      -1,               5,    1,  "less than nothing"],
-    [25,      0,              25,    0,  "none"],
+    [5,      {},              30,   30,  "no grace period: the first one stays"],
+    [5,      30,              30,   30,  "the same"],
+    [5,      20,              20,   20,  "shorter: starts at the first deletion"],
+    [25,     20,              25,    1,  "shorter and already over: the kubelet gets 1 s"],
+    [40,     20,              40,    1,  "shorter, when the first one is over, too"],
+    [5,      -1,               5,    1,  "negative: the kubelet gets 1 s"],
+    [25,      0,              25,    0,  "zero"],
   ] as const;
   test.each(rows)(
-    "deleted again after %s s with %o, it ends at %s with a grace of %s (%s)",
+    "after %s s with the grace period %o ends %s s after the first deletion, with the grace period %s (%s)",
     async (after, asked, end, grace) => {
       const { deleteWith } = await startedPod();
       expect(await deleteWith(0, {})).toEqual([30, 30]);

@@ -35,7 +35,7 @@ describe("a restart", () => {
     await server.resume();
   });
 
-  test("lets a watch continue from its last version", async () => {
+  test("lets a watch continue from its last resourceVersion", async () => {
     const { admin, server } = await starting();
     const from = String(
       Reflect.get(Object((await admin.send({ method: "GET", path: MAPS })).body.metadata), "resourceVersion"),
@@ -80,7 +80,7 @@ describe("with the server's clock", () => {
 });
 
 describe("after a compaction", () => {
-  test("old versions are gone, and a watch from there gets an error event", async () => {
+  test("old resourceVersions are gone, and a watch from an old resourceVersion gets an error event", async () => {
     const { admin, server } = await starting();
     for (const name of ["a", "b", "c"]) await admin.send({ method: "POST", path: MAPS, body: map(name) });
     const page = await admin.send({ method: "GET", path: `${MAPS}?limit=2` });

@@ -34,7 +34,7 @@ const create = (metadata: unknown, data = {}) =>
   started.admin.send({ method: "POST", path: MAPS, body: { metadata, data } });
 const name = (prefix: string) => ({ generateName: `${prefix}-` });
 
-describe("a webhook's answer that Node cannot send", () => {
+describe("a webhook's answer that Node.js cannot send", () => {
   const hook = new Hook();
   beforeAll(async () => {
     await hook.start();
@@ -47,11 +47,15 @@ describe("a webhook's answer that Node cannot send", () => {
   });
 
   test.each([
-    [500, "warnings that are no texts", { allowed: true, warnings: [5, null] }],
-    [500, "a code that is none", { allowed: false, status: { code: 1000 } }],
-    [500, "a time that is none", { allowed: false, status: { code: 429, details: { retryAfterSeconds: "a\r\nb" } } }],
-    [400, "a code that is no number", { allowed: false, status: { code: "many" } }],
-  ])("with the code %i and %s is an internal error", async (code, _title, response) => {
+    [500, "warnings that are not texts", { allowed: true, warnings: [5, null] }],
+    [500, "an invalid status code", { allowed: false, status: { code: 1000 } }],
+    [
+      500,
+      "an invalid retryAfterSeconds",
+      { allowed: false, status: { code: 429, details: { retryAfterSeconds: "a\r\nb" } } },
+    ],
+    [400, "a status code that is not a number", { allowed: false, status: { code: "many" } }],
+  ])("becomes an error with the code %i: %s", async (code, _title, response) => {
     hook.replies = { [REVIEW]: { body: envelope(JSON.stringify({ uid: "<review>", ...response })) } };
     expect((await create(name("hooked"))).body).toMatchObject({ kind: "Status", status: "Failure", code });
   });
@@ -90,7 +94,7 @@ describe("watches", () => {
     expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(["broken", "true", "true"]);
   });
 
-  test("a watch whose client has stopped reading ends in time, and others can write", async () => {
+  test("a watch whose client has stopped reading ends after timeoutSeconds, and other clients can write", async () => {
     const before = watches;
     const client = say(`GET ${MAPS}?watch=true&timeoutSeconds=5 AUTHORIZED\r\n\r\n`);
     await expect.poll(() => watches).toBe(before + 1);
@@ -100,7 +104,7 @@ describe("watches", () => {
     expect(await readUntil(client, END_OF_STREAM)).not.toContain("after-");
   });
 
-  // Node fires a timer of more than 25 days immediately.
+  // Node.js fires a timer of more than 25 days immediately.
   test.each(["0", "99999999", "61"])(
     "a watch with timeoutSeconds=%s lasts longer than a minute, and gets a bookmark",
     async (seconds) => {
@@ -121,7 +125,7 @@ describe("watches", () => {
 test.each([
   ["without TLS", "GET / HTTP/1.1\r\n\r\n"],
   ["during a handshake", "\u0016\u0003\u0001\u0002\0"],
-])("a connection %s affects no other", async (_title, bytes) => {
+])("a broken connection %s affects no other connection", async (_title, bytes) => {
   const client = connect(started.server.port, "127.0.0.1").on("error", () => undefined);
   await once(client, "connect");
   client.write(bytes, () => client.resetAndDestroy());

@@ -30,8 +30,8 @@ interface Endpoint {
 }
 
 /**
- * Connects to the server. `controllers` is true if the disruption controller runs. The controller overwrites the status
- * of a scenario's budgets.
+ * Connects to the server. Runs the disruption controller only if `controllers` is true, because the controller would
+ * overwrite the status that scenarios write into their budgets.
  */
 export async function connect({ controllers = false } = {}): Promise<Server> {
   const directory = process.env["LIFEBOAT_CONTROL_PLANE"];

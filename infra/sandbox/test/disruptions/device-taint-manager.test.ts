@@ -37,7 +37,7 @@ test("a pod whose device is tainted gets an Event, and is deleted", async () => 
   await world.pass(async () => (await get("victim")) === undefined);
 });
 
-test("a refused deletion is retried with doubled pauses until the taint is removed", async () => {
+test("a refused deletion is retried until the taint is removed, and each pause is twice as long as the one before", async () => {
   taint(await run("victim"));
   stage.gate.answer("deny");
   const untilAsked = (count: number) =>

@@ -73,7 +73,7 @@ interface Review {
 export function useGate(world: World): () => Gate {
   let gate: Gate | undefined;
   const started = () => {
-    if (gate === undefined) throw new Error("the gate is not there yet");
+    if (gate === undefined) throw new Error("the webhook is not registered yet: use the gate only in tests and hooks");
     return gate;
   };
   beforeAll(async () => void (gate = await startGate(world)));

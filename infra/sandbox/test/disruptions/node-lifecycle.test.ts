@@ -59,7 +59,7 @@ describe("the taints of a node", () => {
     expect(taints.map(({ key, effect }) => `${key}:${effect}`)).toEqual(["mine:NoExecute", ...expected]);
   });
 
-  test("include a taint while it is cordoned", async () => {
+  test("include a taint while the node is cordoned", async () => {
     const cordon = (unschedulable: boolean) =>
       world.sandbox.client.patch(nodes, { name: "alive" }, { type: "merge", body: { spec: { unschedulable } } });
     const unschedulable = "node.kubernetes.io/unschedulable:NoSchedule";
@@ -71,7 +71,7 @@ describe("the taints of a node", () => {
 });
 
 describe("a node whose kubelet is silent", () => {
-  test("is Unknown with unready pods after some 50 s, and recovers when its kubelet reports again", async () => {
+  test("is Unknown with unready pods after about 50 s, and recovers when its kubelet reports again", async () => {
     const { sandbox } = world;
     await run("waiting", "silent");
     sandbox.kubelets.stop("silent");

@@ -52,7 +52,7 @@ async function untilAsked(count: number): Promise<void> {
   await expect.poll(ask, { interval: 10, timeout: 20_000 }).toBe(count);
 }
 
-test("a pod with too long a grace period is deleted with the remaining time, and other pods are evicted", async () => {
+test("a pod whose grace period exceeds the remaining time is deleted with that time, and other pods are evicted", async () => {
   await run({ evictable: EVICTABLE, forced: FORCED });
   terminate();
   await untilDeleting("forced");
@@ -60,7 +60,7 @@ test("a pod with too long a grace period is deleted with the remaining time, and
   await untilDeleting("evictable");
 });
 
-test("a deletion denied until later is tried eleven times with the same grace period, while other pods wait", async () => {
+test("a deletion denied with Retry-After is tried eleven times with the same grace period, while other pods wait", async () => {
   await run({ evictable: EVICTABLE, "forced-1": FORCED, "forced-2": FORCED });
   gate().answer("later");
   terminate();
@@ -85,7 +85,7 @@ test("a deletion denied until later is tried eleven times with the same grace pe
   for (const name of ["forced-2", "evictable"]) await untilDeleting(name);
 });
 
-test("a deletion denied without a time is retried after 0.1 s, with doubled pauses", async () => {
+test("a deletion denied without Retry-After is retried after 0.1 s, and each further pause is twice as long", async () => {
   await run({ "forced-1": FORCED, "forced-2": FORCED });
   gate().answer("deny");
   terminate();

@@ -15,7 +15,7 @@ describe("a denied deletion", () => {
     stage.gate.answer("deny");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     const tries = () => stage.gate.asked("victim").length;
-    // The scheduler also sends requests for the pod's condition.
+    // Fewer deletions than `burst` arrive, because the scheduler's requests for the pod's condition count, too.
     await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(burst - 10);
     const since = disruptionTarget(await stage.get("victim"))?.lastTransitionTime;
     for (const seconds of [2, 4]) {
@@ -51,10 +51,10 @@ const pass = async (rounds: number, callers: number) => {
   await stage.gate.settle(callers);
 };
 
-describe("a deletion denied until later", () => {
+describe("a deletion denied with a Retry-After header", () => {
   const important = { name: "important", priorityClassName: "high" };
 
-  test("is requested eleven times; then the round restarts at once, without limit", async () => {
+  test("is requested eleven times, and then such rounds repeat without a pause or limit", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "8Gi" });
@@ -67,7 +67,7 @@ describe("a deletion denied until later", () => {
     expect(timesOf("victim")).toHaveLength(24);
   });
 
-  test("with several victims: all but the last are retried together, and the last when they are gone", async () => {
+  test("is retried for all victims except the last together, and for the last when the other victims are deleted", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "12Gi" });
@@ -86,7 +86,7 @@ describe("a deletion denied until later", () => {
     });
   });
 
-  test("is cancelled by another victim's error, and the round restarts", async () => {
+  test("is cancelled if another victim's deletion fails, and all deletions start again", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "12Gi" });
@@ -120,8 +120,8 @@ describe("a deletion denied until later", () => {
   });
 });
 
-describe("a held deletion", () => {
-  test("is one attempt for any time, and other pods are scheduled meanwhile", async () => {
+describe("a deletion that a webhook has not answered yet", () => {
+  test("is not repeated, and other pods are scheduled meanwhile", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -135,7 +135,7 @@ describe("a held deletion", () => {
     }
   });
 
-  test("after 120 s loses its condition, and the next attempt sets it with a new time", async () => {
+  test("after 120 s loses the pod's condition, and the next attempt sets the condition with a new time", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -154,7 +154,7 @@ describe("a held deletion", () => {
     expect((after ?? 0) - (before ?? 0)).toBe(125_000);
   });
 
-  test("that gets no answer in time is allowed", async () => {
+  test("is carried out if the webhook does not answer in time", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.gate.setTimeout(1);
@@ -164,7 +164,7 @@ describe("a held deletion", () => {
     await stage.gate.setTimeout(30);
   });
 
-  test("whose client disconnects is not carried out", async () => {
+  test("is not carried out if the client disconnects", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     const scheduler = stage.world.sandbox.client.as("system:kube-scheduler");

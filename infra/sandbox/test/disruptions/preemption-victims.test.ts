@@ -58,7 +58,7 @@ describe("on one node of 10Gi, for a pod of priority 100, the victims are", () =
     ["the pods of lowest priority",                                         ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],
     ["among equal priorities the pod that started last",["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
     ["two pods of low priority instead of one of higher priority", ["p:100/4", "a:20/5 b:10/2 c:10/3"],  "",    "b c"    ],
-    ["chosen after sparing pods of high priority first",           ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
+    ["chosen after pods of high priority are spared first",           ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
     ["not pods of a budget, despite a low priority",     ["p:100/4", "a:0/4 b:50/4"],          "a",   "b"      ],
     ["pods of a budget if nothing else helps",                           ["p:100/8", "a:0/4 b:50/4"],          "a",   "b a"    ],
   ];
@@ -92,10 +92,10 @@ describe("between two nodes, the scheduler prefers", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, better: Candidate, worse: Candidate])[] = [
     ["fewer violated budgets",                                   on("n2", "a:50/1 b:50/1"),  on("n1", "a:0/1", 1)       ],
-    ["then a lower highest priority of the victims",             on("n2", "a:10/1 b:10/1"),  on("n1", "a:20/1")         ],
+    ["then victims whose highest priority is lower",             on("n2", "a:10/1 b:10/1"),  on("n1", "a:20/1")         ],
     ["then a lower sum of priorities",                           on("n2", "a:10/1"),         on("n1", "a:10/1 b:-5/1")  ],
     ["then victims that started later",                          on("n2", "a:10/1@60"),      on("n1", "a:10/1@30")      ],
-    ["considering only the victims of the highest priority",     on("n2", "a:10/1@60 b:5/1"), on("n1", "a:10/1@30 b:5/1@90")],
+    ["for this, only victims of the highest priority count",     on("n2", "a:10/1@60 b:5/1"), on("n1", "a:10/1@30 b:5/1@90")],
     ["then the first node",                                      on("n1", "a:10/1"),         on("n2", "a:10/1")         ],
   ];
   test.each(rows)("%s", (_, better, worse) => {

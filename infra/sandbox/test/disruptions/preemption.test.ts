@@ -9,7 +9,7 @@ const stage = useFullNode();
 const askedFor = () => stage.gate.asked().map(({ name }) => name);
 
 describe("a pod that fits nowhere", () => {
-  test("is nominated, and waits until its victim has got an Event and is deleted", async () => {
+  test("is nominated to a node, and waits until its victim is deleted; the victim gets an Event", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     const { metadata } = await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -58,7 +58,7 @@ describe("a pod that fits nowhere", () => {
     expect(stage.gate.asked()).toEqual([]);
   });
 
-  test("keeps its room from a pod of lower priority", async () => {
+  test("gets the room of its victim, although a pod of lower priority waits for it", async () => {
     await stage.occupy(["victim", "low"]);
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
@@ -70,7 +70,7 @@ describe("a pod that fits nowhere", () => {
   });
 });
 
-test("loses its nomination to a pod of higher priority", async () => {
+test("a nominated pod loses its nomination to a pod of higher priority", async () => {
   await stage.occupy(["victim", "low"]);
   stage.gate.answer("hold");
   await stage.place("full", { name: "first", priorityClassName: "middle", memory: "8Gi" });
@@ -89,7 +89,7 @@ test("loses its nomination to a pod of higher priority", async () => {
 });
 
 describe("several victims", () => {
-  test("are deleted together, except the last of lowest priority, which follows", async () => {
+  test("are deleted together, except the last victim of lowest priority, which is deleted afterwards", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
@@ -103,7 +103,7 @@ describe("several victims", () => {
     await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
   });
 
-  test("are not deleted after one denial, which cancels the other requests and spares the last", async () => {
+  test("are not deleted if one deletion is denied, because the scheduler then cancels the other deletions", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
@@ -117,7 +117,7 @@ describe("several victims", () => {
 });
 
 describe("a group of pods that fits nowhere", () => {
-  test("has victims on several nodes, which are deleted together, except the last", async () => {
+  test("has victims on several nodes, which are deleted together, except the last victim", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"]);
     const { client } = stage.world.sandbox;
     await createNode(client, "full-2", { memory: "12Gi" });
@@ -150,7 +150,7 @@ describe("a group of pods that fits nowhere", () => {
     await client.delete(nodes, { name: "full-2" });
   });
 
-  test("preempts no pod if one of its pods fits nowhere", async () => {
+  test("preempts no pod if deletions would not make room for the whole group", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"]);
     const pod = { priorityClassName: "high", podGroup: "gang" };
     await stage.place("full", { name: "gang-1", memory: "12Gi", ...pod });

@@ -86,9 +86,9 @@ describe("the kubelet evicts first", () => {
   // prettier-ignore
   const rows: readonly (readonly [what: string, pods: readonly string[], order: string])[] = [
     ["a pod above its request",                         ["a:0 4/2", "b:9 1/2"],            "b a"],
-    ["among these a pod of lower priority",             ["a:9 1/9", "b:0 1/2"],            "b a"],
-    ["then the pod furthest above its request",         ["a:0 1/2", "b:0 1/5", "c:0 1/3"], "b c a"],
-    ["among the others a pod of lower priority, too",   ["a:9 4/1", "b:0 4/1"],            "b a"],
+    ["among pods above their request, a pod of lower priority",             ["a:9 1/9", "b:0 1/2"],            "b a"],
+    ["among equal priorities, the pod furthest above its request",         ["a:0 1/2", "b:0 1/5", "c:0 1/3"], "b c a"],
+    ["among pods below their request, a pod of lower priority",   ["a:9 4/1", "b:0 4/1"],            "b a"],
     ["never a critical pod",                            ["a:2000000000 1/9", "b:0 1/1"],   "b"],
   ];
   test.each(rows)("%s", (_, pods, order) => {
@@ -110,7 +110,7 @@ describe("the kubelet evicts first", () => {
     ]);
   });
 
-  test("short of disk, without regard to memory", () => {
+  test("short of disk, a pod of lower priority, even if another pod uses more memory", () => {
     const ranked = rank(["a:1 1/9", "b:0 4/1"].map(pod), "nodefs.available", usage);
     expect(ranked.map(({ metadata }) => metadata.name)).toEqual(["b", "a"]);
   });

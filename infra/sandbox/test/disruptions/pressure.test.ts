@@ -130,7 +130,7 @@ describe("below the soft threshold", () => {
     expect(status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137);
   });
 
-  test("a pod whose containers end with 0 has succeeded, and only its condition shows the eviction", async () => {
+  test("a pod whose containers exit with code 0 is Succeeded, and only its condition shows the eviction", async () => {
     const orderly = await run("orderly", { graceSeconds: 60 });
     useMemory("orderly", "7500Mi");
     await evictedAt(orderly);
@@ -141,7 +141,7 @@ describe("below the soft threshold", () => {
     expect(disruptionTarget(await get("orderly"))).toMatchObject({ reason: "TerminationByKubelet", message });
   });
 
-  test("a node relieved in time evicts no pod", async () => {
+  test("a node whose pressure ends within the grace period evicts no pod", async () => {
     const modest = await run("modest");
     useMemory("modest", "7500Mi");
     await untilNode((node) => conditionOf(node, "MemoryPressure")?.status === "True");
@@ -155,7 +155,7 @@ describe("below the soft threshold", () => {
 });
 
 describe("below the hard threshold", () => {
-  test("a pod ends at once; its status shows it only after the end, and it is not deleted", async () => {
+  test("a pod ends at once and is not deleted, and its status shows the eviction only after the end", async () => {
     const hungry = await run("hungry");
     useMemory("hungry", "8Gi");
     await expect.poll(() => eventsAbout(hungry)).toEqual(["Normal Killing", "Warning Evicted"]);
@@ -193,7 +193,7 @@ describe("below the hard threshold", () => {
     expect((await get("important"))?.status?.phase).toBe("Running");
   });
 
-  test("short of disk, a pod is evicted every ten seconds, first those without disk requests", async () => {
+  test("short of disk, a pod is evicted every ten seconds, and pods without disk requests first", async () => {
     const requests = { "ephemeral-storage": "50M" };
     const writers = await Promise.all([run("best-effort", { requests: {} }), run("burstable")]);
     await run("modest", { requests });

@@ -54,7 +54,7 @@ describe("the Priority plugin", () => {
   });
 });
 
-test("gives a pod without a class the global default, of which there is one", async () => {
+test("gives a pod without a class the global default class, and refuses a second default class", async () => {
   await createPriorityClass(world.sandbox.client, "usual", 10, { globalDefault: true });
   expect((await create({})).spec).toMatchObject({ priorityClassName: "usual", priority: 10 });
   const second = createPriorityClass(world.sandbox.client, "other", 20, { globalDefault: true });

@@ -48,7 +48,7 @@ describe("a refused deletion", () => {
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("that is held is waited for in each of five attempts", async () => {
+  test("that a webhook answers late is tried five times, and each attempt waits for the answer", async () => {
     await run("victim");
     stage.gate.answer("hold");
     await taint(MAINTENANCE);
@@ -67,7 +67,7 @@ describe("a refused deletion", () => {
   });
 });
 
-describe("a deletion denied until later", () => {
+describe("a deletion denied with a Retry-After header", () => {
   test("is tried five times with eleven requests each, and then never again", async () => {
     await run("victim");
     stage.gate.answer("later");
@@ -84,7 +84,7 @@ describe("a deletion denied until later", () => {
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("of several pods of a node is tried in parallel", async () => {
+  test("is tried in parallel for several pods of a node", async () => {
     const names = Array.from({ length: 8 }, (_, n) => `victim-${n}`);
     await Promise.all(names.map((name) => run(name)));
     stage.gate.answer("later");
@@ -93,7 +93,7 @@ describe("a deletion denied until later", () => {
     await eventually(() => names.map((name) => stage.gate.asked(name).length)).toEqual(names.map(() => 4));
   });
 
-  test("is tried although the taint is removed, and a denial without a time ends that within 100 ms", async () => {
+  test("is retried although the taint is removed, and a denial without Retry-After ends the retries within 100 ms", async () => {
     await run("victim");
     stage.gate.answer("later");
     await taint(MAINTENANCE);
@@ -129,8 +129,8 @@ function deny(): void {
   stage.gate.release("deny");
 }
 
-describe("while a deletion is held", () => {
-  test("a removed taint leaves the five attempts, and a new taint adds five", async () => {
+describe("while a webhook has not answered a deletion", () => {
+  test("the removal of the taint does not stop the five attempts, and a new taint adds five attempts", async () => {
     const victim = await run("victim");
     await taintAndSee();
     await untilAsked(1);
@@ -153,7 +153,7 @@ describe("while a deletion is held", () => {
     await exhaust(10);
   });
 
-  test("a removed taint leaves the five attempts, although an Event reports a planned deletion as cancelled", async () => {
+  test("the removal of the taint does not stop the five attempts, although an Event says that the deletion is cancelled", async () => {
     const victim = await run("victim", FOR_A_MINUTE);
     await taintAndSee();
     world.clock.advance(60_000);
@@ -164,7 +164,7 @@ describe("while a deletion is held", () => {
     await exhaust(5);
   });
 
-  test("a taint that is suddenly tolerated for a minute plans no other deletion", async () => {
+  test("a new toleration for a minute causes no second deletion", async () => {
     await run("victim");
     await taintAndSee();
     await untilAsked(1);

@@ -35,7 +35,7 @@ describe("a NoExecute taint", () => {
     expect(stage.gate.asked()).toHaveLength(1);
   });
 
-  test("that is tolerated for a minute deletes after a minute", async () => {
+  test("that is tolerated for a minute deletes the pod after a minute", async () => {
     await run("patient", FOR_A_MINUTE);
     await taint(MAINTENANCE);
     await settle();
@@ -71,7 +71,7 @@ describe("a NoExecute taint", () => {
     expect(reviewed).toMatchObject({ reason: "DeletionByTaintManager", lastTransitionTime: since });
   });
 
-  test("of the API server itself is tolerated for five minutes by every pod", async () => {
+  test("for an unready or unreachable node is tolerated for five minutes by every pod without its own toleration", async () => {
     const { spec } = await run("ordinary");
     expect(spec?.tolerations).toEqual([added("node.kubernetes.io/not-ready"), added("node.kubernetes.io/unreachable")]);
     const own = { key: "node.kubernetes.io/unreachable", operator: "Exists", tolerationSeconds: 5 };

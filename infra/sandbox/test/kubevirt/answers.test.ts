@@ -68,7 +68,7 @@ test.each(RECORDED)("$question", async ({ request: { as, path, ...request }, ans
   if (request.method === "POST" && code === 201) migration ||= String(at(body, "metadata.name"));
 });
 
-test("a VMI starts Pending with KubeVirt's finalizer, despite its creator's values", async () => {
+test("a new VMI is Pending and has KubeVirt's finalizer, even if its creator sets another phase", async () => {
   const body = {
     apiVersion: "kubevirt.io/v1",
     kind: "VirtualMachineInstance",
@@ -90,7 +90,7 @@ test("an unfinished migration keeps its labels", async () => {
   expect(answer).toMatchObject({ code: 422, message });
 });
 
-test("a second migration is refused as such before its name is found to exist", async () => {
+test("a second migration of a VMI is refused before the API server finds that its name already exists", async () => {
   const metadata = { name: migration };
   const body = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstanceMigration", metadata };
   const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations`;

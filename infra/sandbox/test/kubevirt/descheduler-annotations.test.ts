@@ -53,7 +53,7 @@ test("no pod is annotated with the feature off, and every launcher pod with the 
   await isAnnotated("switched", { only: "" });
 });
 
-test("the launcher pod has eviction-in-progress while the VMI is marked", async () => {
+test("the launcher pod has eviction-in-progress while the VMI has evacuationNodeName", async () => {
   world.sandbox.deschedulerAnnotations.enabled = true;
   await createVirtualMachineInstance(world.sandbox.client, { namespace: NAMESPACE, name: "marked", node: "node-1" });
   await setMark("marked", "node-1");
@@ -78,7 +78,7 @@ test("the source pod of a migration has eviction-in-progress, and the target pod
   await eventually(async () => (await inProgress("moving"))["node-2"]).toBeUndefined();
 });
 
-test("a marked VMI has a condition about its evacuation", async () => {
+test("a VMI with evacuationNodeName has the condition EvictionRequested", async () => {
   const key = { namespace: NAMESPACE, name: "condition" };
   await createVirtualMachineInstance(world.sandbox.client, { ...key, node: "node-1" });
   const requested = async () => {

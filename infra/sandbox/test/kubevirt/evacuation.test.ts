@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "of-the-descheduler":  { strategy: "LiveMigrate", annotations: BY_DESCHEDULER, priority: "system-maintenance" },
 };
 
-test("among marked VMIs, those that can migrate get their migrations at once", async () => {
+test("with evacuationNodeName, each VMI that can migrate and has a LiveMigrate strategy gets a migration at once", async () => {
   const rows = Object.entries(ROWS);
   await Promise.all(
     rows.map(([name, { strategy, migratable = true }]) =>
@@ -86,7 +86,7 @@ test("among marked VMIs, those that can migrate get their migrations at once", a
   }
 });
 
-test("with the controller off marks are ignored, and with the controller on they are found", async () => {
+test("evacuationNodeName has no effect until the evacuation controller is switched on", async () => {
   await createGuest({ name: "alone", evictionStrategy: "LiveMigrate" });
   await mark("alone");
   world.clock.advance(60_000);
@@ -96,7 +96,7 @@ test("with the controller off marks are ignored, and with the controller on they
   await untilMigrated("alone");
 });
 
-test("a drain taint moves VMIs that are not marked", async () => {
+test("a drain taint moves VMIs without evacuationNodeName", async () => {
   await createGuest({ name: "drained", evictionStrategy: "LiveMigrate" });
   world.sandbox.evacuationController.enabled = true;
   const taints = (list: readonly object[]) =>
@@ -106,7 +106,7 @@ test("a drain taint moves VMIs that are not marked", async () => {
   await taints([]);
 });
 
-test("after a failure the next target pod waits 20 s, then 40 s", async () => {
+test("the next target pod is created 20 s after the first failure, and 40 s after the second", async () => {
   await createGuest({ name: "unlucky", evictionStrategy: "LiveMigrate" });
   world.sandbox.migrations.configure({ outcome: ({ attempt }) => (attempt < 3 ? "Failed" : "Succeeded") });
   world.sandbox.evacuationController.enabled = true;
@@ -137,7 +137,7 @@ test("only budgets whose controller is a VMI are deleted", async () => {
   const ofVmi = { kind: "VirtualMachineInstance", name: "owner", uid: vmi.metadata.uid };
   const ofOther = { kind: "KubeVirt", name: "kubevirt", uid: kubeVirt?.metadata.uid, controller: true };
   const staying = [await create(NAMESPACE, "owned", ofVmi), await create("kubevirt", "of-another", ofOther)];
-  // The controller handles this budget last.
+  // The controller handles this budget last. When this budget is gone, the controller has handled all budgets.
   const goes = await create(NAMESPACE, "controlled", { ...ofVmi, controller: true });
   await eventually(() => client.get(podDisruptionBudgets, goes)).toBeUndefined();
   for (const budget of staying) expect(await client.get(podDisruptionBudgets, budget)).toBeDefined();

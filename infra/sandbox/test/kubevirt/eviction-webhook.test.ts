@@ -125,7 +125,7 @@ describe("an eviction of a launcher pod", () => {
     ["LiveMigrate",          undefined,               false,      PINNED,    undefined],
   ];
   test.each(rows)(
-    "with strategy %s in the cluster, %s in the VMI, migratable %s, is triggered, allowed or refused",
+    "with the strategy %s in the cluster and %s in the VMI, migratable: %s, gets KubeVirt's answer",
     async (...[cluster, strategy, migratable, answer, mark]) => {
       await setState({ ...(cluster && { cluster }), ...(strategy && { strategy }), migratable });
       expect(await evict(LAUNCHER)).toMatchObject(answer);
@@ -133,12 +133,12 @@ describe("an eviction of a launcher pod", () => {
     },
   );
 
-  test("of a marked VMI is in progress", async () => {
+  test("gets the answer 'in progress' if the VMI has evacuationNodeName", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true, mark: "node01" });
     expect(await evict(LAUNCHER)).toMatchObject(IN_PROGRESS);
   });
 
-  test("is reviewed before its precondition is checked: another pod's UID marks the VMI", async () => {
+  test("is reviewed before its precondition is checked, so a wrong UID still sets evacuationNodeName", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     expect(await evict(LAUNCHER, { uid: "of-no-pod" })).toMatchObject(TRIGGERED);
     expect((await vmiAfter())?.status?.evacuationNodeName).toBe("node01");
@@ -147,7 +147,7 @@ describe("an eviction of a launcher pod", () => {
     expect(await guests.sandbox.client.get(pods, { namespace: NAMESPACE, name: LAUNCHER })).toBeDefined();
   });
 
-  test("that has completed is allowed", async () => {
+  test("is allowed if the pod has completed", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     const status = { status: { phase: "Succeeded" } };
     await guests.sandbox.client.patch(
@@ -163,7 +163,7 @@ describe("an eviction of a launcher pod", () => {
 describe("an eviction by the descheduler", () => {
   const annotations = { "requested-by": "sigs.k8s.io/descheduler", reason: "triggered by p/s: r" };
 
-  test("sets the source on a VMI with another annotation", async () => {
+  test("sets the annotation eviction-source on a VMI that already has an annotation", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true, annotations: { some: "annotation" } });
     expect(await evict(LAUNCHER, { annotations })).toMatchObject(TRIGGERED);
     expect((await vmiAfter())?.metadata.annotations).toMatchObject({
@@ -171,7 +171,7 @@ describe("an eviction by the descheduler", () => {
     });
   });
 
-  test("cannot mark a VMI without annotations", async () => {
+  test("cannot set evacuationNodeName of a VMI without annotations", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     const answer = await evict(LAUNCHER, { annotations });
     expect(answer.code).toBe(429);

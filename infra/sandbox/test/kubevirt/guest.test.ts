@@ -29,7 +29,7 @@ async function mark(name: string, status: object = {}) {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, keyOf(name), { type: "merge", body });
 }
 
-test("a running guest has a launcher pod in KubeVirt's conventions", async () => {
+test("a running guest has a launcher pod with KubeVirt's names, labels and annotations", async () => {
   const { vmi, launcher } = await createGuest("conventional");
   expect(launcher.metadata.name).toMatch(/^virt-launcher-conventional-[a-z0-9]{5}$/);
   expect(launcher.metadata).toMatchObject({
@@ -57,7 +57,7 @@ test("a running guest has a launcher pod in KubeVirt's conventions", async () =>
   ]);
 });
 
-test("a launcher pod's name has 58 characters of a long VMI name, and a suffix", async () => {
+test("a launcher pod's name has at most 58 characters before the suffix, even if the VMI's name is long", async () => {
   const name = "a".repeat(60);
   const { launcher } = await createGuest(name);
   expect(launcher.metadata.name).toMatch(/^virt-launcher-a{44}[a-z0-9]{5}$/);
@@ -97,7 +97,7 @@ test("launcher pods have the labels and annotations of their VMI, except those o
 describe("virt-handler and virt-controller", () => {
   const TIME = expect.stringMatching(/^2026-01-01T/) as string;
 
-  test("write conditions with both times, null if unset", async () => {
+  test("write both times of a condition, and null for an unset time", async () => {
     const { vmi, launcher } = await createGuest("timed");
     const ready = launcher.status?.conditions?.find(({ type }) => type === "Ready");
     expect(vmi.status).toMatchObject({
@@ -115,7 +115,7 @@ describe("virt-handler and virt-controller", () => {
     );
   });
 
-  test("are blocked by a writer that omits the nulls, for which virt-controller tests", async () => {
+  test("cannot update conditions without these nulls, because virt-controller's JSON patch tests for the nulls", async () => {
     await createGuest("blocked");
     const vmi = await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked"));
     const conditions = vmi?.status?.conditions ?? [];
@@ -133,8 +133,8 @@ describe("virt-handler and virt-controller", () => {
   });
 });
 
-describe("the end of a guest", () => {
-  test("by a deleted launcher pod follows its grace period, and the VMI is Succeeded", async () => {
+describe("a guest", () => {
+  test("shuts down within the grace period if its launcher pod is deleted, and the VMI is Succeeded", async () => {
     const { launcher } = await createGuest("evicted");
     await world.sandbox.client.delete(pods, launcher.metadata);
     world.clock.advance(19_000);
@@ -151,7 +151,7 @@ describe("the end of a guest", () => {
     expect(vmi.status?.phase).toBe("Succeeded");
   });
 
-  test("by a launcher pod deleted without grace is a kill", async () => {
+  test("is killed if its launcher pod is deleted with the grace period 0", async () => {
     const { launcher } = await createGuest("killed");
     await world.sandbox.client.delete(pods, launcher.metadata, { gracePeriodSeconds: 0 });
     const vmi = await world.until(kubevirt.virtualMachineInstances, keyOf("killed"), ({ status }) =>
@@ -160,7 +160,7 @@ describe("the end of a guest", () => {
     expect(vmi.status?.phase).toBe("Failed");
   });
 
-  test("by a deleted VMI comes before the VMI is gone", async () => {
+  test("ends before its deleted VMI is gone", async () => {
     const { launcher } = await createGuest("deleted");
     await world.sandbox.client.delete(kubevirt.virtualMachineInstances, keyOf("deleted"));
     await world.until(pods, launcher.metadata, ({ metadata }) => metadata.deletionTimestamp !== undefined);

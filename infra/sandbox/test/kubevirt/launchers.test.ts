@@ -29,7 +29,7 @@ async function migrate(vmiName: string) {
 const isOutdated = ({ metadata }: kubevirt.VirtualMachineInstance) =>
   metadata.labels?.[kubevirt.LABEL.outdatedLauncher] === "";
 
-test("a VMI has a label while its pod has an older launcher, until it has migrated", async () => {
+test("a VMI has a label while its launcher pod has an outdated image, and loses the label when it migrates", async () => {
   const { client } = world.sandbox;
   const guest = await createGuest("elder");
   const untilVmi = (is: (vmi: kubevirt.VirtualMachineInstance) => boolean) =>
@@ -45,7 +45,7 @@ test("a VMI has a label while its pod has an older launcher, until it has migrat
   expect(isOutdated(moved)).toBe(false);
 });
 
-test("a failed migration says why, as configured", async () => {
+test("a failed migration reports the configured failure reason", async () => {
   const failureReason = "operation failed: guest CPU doesn't match specification";
   world.sandbox.migrations.configure({ outcome: () => "Failed", failureReason: () => failureReason });
   await createGuest("stubborn");

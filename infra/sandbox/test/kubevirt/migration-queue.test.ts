@@ -79,24 +79,26 @@ const failed = (seconds: number, metadata: object = AUTOMATIC) => {
 // prettier-ignore
 const rows: readonly (readonly [when: string, situation: Situation, turn: string])[] = [
   ["no other migration runs",                             {},                                                                       "now"],
-  ["one migration runs from its node",                { others: "Running node-1" },                                             "now"],
-  ["two migrations run from its node",                 { others: "Running node-1, Scheduling node-1" },                          "5"  ],
+  ["one migration runs from the same node",                { others: "Running node-1" },                                             "now"],
+  ["two migrations run from the same node",                 { others: "Running node-1, Scheduling node-1" },                          "5"  ],
   ["four migrations run elsewhere",                    { others: "Running b, Running b, Running c, Running c" },                 "now"],
   ["five migrations run elsewhere",                    { others: "Running b, Running b, Running c, Running c, Running d" },      "5"  ],
   ["one runs, with a cluster limit of one",       { limits: { parallelMigrationsPerCluster: 1 }, others: "Running b" },     "5"  ],
-  ["one runs from its node, with a node limit of one",     { limits: { parallelOutboundMigrationsPerNode: 1 }, others: "Running node-1" }, "5"],
-  ["two run from its node, with a node limit of three",    { limits: { parallelOutboundMigrationsPerNode: 3 }, others: "Running node-1, Running node-1" }, "now"],
+  ["one runs from the same node, with a node limit of one",     { limits: { parallelOutboundMigrationsPerNode: 1 }, others: "Running node-1" }, "5"],
+  ["two run from the same node, with a node limit of three",    { limits: { parallelOutboundMigrationsPerNode: 3 }, others: "Running node-1, Running node-1" }, "now"],
   ["other migrations wait",                           { others: "Pending node-1, Pending node-1, Synchronizing node-1, WaitingForSync node-1" }, "now"],
   ["other migrations wait for their target pods",     { others: "Pending+ node-1, Pending+ node-1" },                           "5"  ],
-  ["other migrations came from its node",            { others: "Running b node-1, Running b node-1" },                         "5"  ],
-  ["its VMI has two pods",                       { launchers: [podOn("node-1"), podOn("b", "another")] },                  "1"  ],
-  ["its VMI has no pod",                    { launchers: [] },                                                        "?"  ],
+  ["other migrations came from the same node",            { others: "Running b node-1, Running b node-1" },                         "5"  ],
+  ["the VMI has two pods",                       { launchers: [podOn("node-1"), podOn("b", "another")] },                  "1"  ],
+  ["the VMI has no pod",                    { launchers: [] },                                                        "?"  ],
   ["the last automatic migration failed 5 s ago", { before: failed(55), own: AUTOMATIC },                                  "MigrationBackoff15"],
   ["the last automatic migration failed 20 s ago",          { before: failed(40), own: AUTOMATIC },                                   "now"],
-  ["the last migration failed, and this one is a person's", { before: failed(55) },                                                "now"],
-  ["the last migration was a person's, and failed",       { before: failed(55, {}), own: AUTOMATIC },                               "now"],
+  ["the last migration failed, and a user has created this one", { before: failed(55) },                                                "now"],
+  ["the last migration failed, and a user had created it",       { before: failed(55, {}), own: AUTOMATIC },                               "now"],
 ];
-test.each(rows)("when %s (%o), a migration's turn is %s", (_, situation, turn) => expect(turnIn(situation)).toBe(turn));
+test.each(rows)("when %s (%o), a pending migration starts or waits: %s", (_, situation, turn) =>
+  expect(turnIn(situation)).toBe(turn),
+);
 
 describe("in a cluster", () => {
   const SECONDS = 60;
@@ -116,7 +118,7 @@ describe("in a cluster", () => {
     return items.filter(({ status }) => status?.phase === phase).map(({ metadata }) => metadata.name);
   }
 
-  test("a waiting migration has no message and no target", async () => {
+  test("a waiting migration has no conditions and no target pod", async () => {
     const namespace = "many";
     const names = Array.from({ length: 10 }, (_, index) => `vm-${index}`);
     await Promise.all(
@@ -140,7 +142,7 @@ describe("in a cluster", () => {
     });
   });
 
-  test("an ended migration is followed by the pending one of the highest priority", async () => {
+  test("when a migration ends, the pending migration with the highest priority starts", async () => {
     const namespace = "ordered";
     const { client } = world.sandbox;
     const body = { spec: { configuration: { migrations: { parallelOutboundMigrationsPerNode: 1 } } } };

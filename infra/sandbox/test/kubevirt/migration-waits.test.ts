@@ -28,7 +28,7 @@ const statusOf = async (key: { readonly name: string }) =>
   (await world.sandbox.client.get(kubevirt.migrations, key))?.status;
 const launchers = async (namespace: string) => (await world.sandbox.client.list(pods, namespace)).items.length;
 
-test("a quota that refuses the target pod is only a condition, until it is raised", async () => {
+test("a migration whose target pod exceeds a quota has a condition and waits until the quota is raised", async () => {
   const namespace = "full";
   const { client } = world.sandbox;
   await createGuest(namespace);
@@ -85,7 +85,7 @@ test.each([
   ["sent", { sendTo: { migrationID: "1", connectURL: "10.0.0.1:9185" } }, "Synchronizing"],
   ["received", { receive: { migrationID: "1" } }, "WaitingForSync"],
 ])(
-  "%s: a migration waits for another cluster, which never answers, without a place in the queue",
+  "%s: a migration waits forever for another cluster that does not answer, and creates no target pod",
   async (namespace, end, phase) => {
     const { client } = world.sandbox;
     const { metadata: vmi } = await createGuest(namespace);
@@ -101,7 +101,7 @@ test.each([
   },
 );
 
-test("a VMI that receives its guest waits, and gets no pod before", async () => {
+test("a VMI that receives its guest from another VMI waits, and gets no pod until the guest comes", async () => {
   const { client } = world.sandbox;
   await createGuest("receiving");
   const annotations = { "kubevirt.io/create-migration-target": "true" };

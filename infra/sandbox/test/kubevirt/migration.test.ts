@@ -64,7 +64,7 @@ async function migrateFully(name: string) {
 }
 
 describe("a migration that succeeds", () => {
-  test("runs in a pod of its own on another node, while the VMI stays where it is", async () => {
+  test("starts a target pod on another node, while the VMI stays on its node", async () => {
     await createGuest("mover");
     const [source] = await launchersOf("mover");
     await mark("mover");
@@ -95,7 +95,7 @@ describe("a migration that succeeds", () => {
     });
   });
 
-  test("gives its target pod the VMI's current labels, while the source keeps its former ones", async () => {
+  test("gives its target pod the VMI's current labels, while the source pod keeps its old labels", async () => {
     const { client } = world.sandbox;
     await createGuest("labelled");
     const late = { labels: { "a.io/late": "l" }, annotations: { "a.io/late": "a" } };
@@ -113,7 +113,7 @@ describe("a migration that succeeds", () => {
     await isOver(migration);
   });
 
-  test("leaves a target pod that ends by itself if no guest arrives for 240 s", async () => {
+  test("a target pod to which no guest comes ends after 240 s", async () => {
     const { metadata } = await createGuest("orphan");
     const labels = { [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: metadata.uid };
     const annotations = { [kubevirt.ANNOTATION.migrationJobName]: "deleted" };
@@ -127,7 +127,7 @@ describe("a migration that succeeds", () => {
     await world.until(pods, target.metadata, ({ status }) => status?.phase === "Failed");
   });
 
-  test("leaves the VMI on the target's node without mark, source and target label", async () => {
+  test("leaves the VMI on the target's node, without evacuationNodeName, eviction source and target label", async () => {
     const { metadata, status } = await vmi("mover");
     const nodeName = status?.migrationState?.targetNode;
     expect(status).toMatchObject({ nodeName, phase: "Running" });
@@ -139,7 +139,7 @@ describe("a migration that succeeds", () => {
     ]);
   });
 
-  test("leaves the source's launcher pod completed, and listed by the VMI while it exists", async () => {
+  test("leaves a completed source pod, which the VMI's status lists while the pod exists", async () => {
     const [source] = (await launchersOf("mover")).filter(({ spec }) => spec?.nodeName === "node-1");
     await world.until(pods, source?.metadata ?? { name: "" }, ({ status }) => status?.phase === "Succeeded");
     expect(await listedPods("mover")).toHaveLength(2);
@@ -147,7 +147,7 @@ describe("a migration that succeeds", () => {
     await eventually(() => listedPods("mover")).not.toContain(source?.metadata.uid);
   });
 
-  test("back to a node with the guest's former launcher pod keeps the guest running", async () => {
+  test("back to a node keeps the guest running, although the guest's former launcher pod is on this node", async () => {
     await createGuest("returner");
     const [first] = await launchersOf("returner");
     await isOver(await migrateFully("returner"));
@@ -162,7 +162,7 @@ describe("a migration that succeeds", () => {
     expect(Object.values(status?.activePods ?? {}).filter((node) => node === "node-1")).toHaveLength(2);
   });
 
-  test("leaves the five newest migrations of the VMI, each with its launcher pod", async () => {
+  test("leaves the VMI's five newest migrations, their source pods and the current launcher pod", async () => {
     await createGuest("traveller");
     const all: string[] = [];
     for (let trip = 0; trip < 7; trip++) {
@@ -181,7 +181,7 @@ describe("a migration that succeeds", () => {
 });
 
 describe("a migration that does not succeed", () => {
-  test("fails as configured per attempt, and the VMI stays on its node, marked", async () => {
+  test("fails if the test configures this attempt to fail, and the VMI stays on its node", async () => {
     await createGuest("stubborn");
     world.sandbox.migrations.configure({
       outcome: ({ name, attempt }) => (name === "stubborn" && attempt === 1 ? "Failed" : "Succeeded"),
@@ -213,7 +213,7 @@ describe("a migration that does not succeed", () => {
     });
   });
 
-  test("fails after five minutes with an unschedulable target pod, which is deleted", async () => {
+  test("fails after five minutes if its target pod is unschedulable, and the pod is deleted", async () => {
     const { client } = world.sandbox;
     await createGuest("stuck");
     const { metadata: migration } = await client.create(kubevirt.migrations, {
@@ -239,7 +239,7 @@ describe("a migration that does not succeed", () => {
   });
 });
 
-test("a migration of a VMI with a name longer than a label is refused, because KubeVirt labels it with the name", async () => {
+test("a migration is refused if the VMI's name is too long for a label, because KubeVirt labels migrations with this name", async () => {
   const name = "a".repeat(64);
   await createGuest(name);
   const metadata = { name: "long", namespace: NAMESPACE };

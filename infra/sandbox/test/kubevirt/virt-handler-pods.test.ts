@@ -24,7 +24,7 @@ const isSchedulable = async (name: string) =>
 const isTolerant = ({ spec }: Pod) =>
   spec?.tolerations?.some(({ key, operator }) => key === undefined && operator === "Exists");
 
-test("when a NoExecute taint ends virt-handler, the node shows it, and a marked VM moves only after its return", async () => {
+test("a NoExecute taint that ends virt-handler makes the node unschedulable, and VMs migrate only after virt-handler returns", async () => {
   const { client } = world.sandbox;
   for (const name of ["one", "two"]) await createNode(client, name);
   await eventually(() => isSchedulable("two")).toBe("true");
@@ -54,7 +54,7 @@ test("when a NoExecute taint ends virt-handler, the node shows it, and a marked 
   });
 });
 
-test("virt-handler survives the taint with the KubeVirt CR's toleration", async () => {
+test("virt-handler survives the taint if the KubeVirt object has a toleration for it", async () => {
   const { client } = world.sandbox;
   const tolerations = [{ operator: "Exists", effect: "NoExecute" }];
   await client.patch(kubevirt.kubeVirts, KUBEVIRT.metadata, {

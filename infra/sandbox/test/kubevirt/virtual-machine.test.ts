@@ -48,7 +48,7 @@ test.each([
   ["Manual",         "Manual",         "VM is not running",                                     "Manual"],
   ["RerunOnFailure", "RerunOnFailure", "VM is not running",                                     "RerunOnFailure"],
   ["Once",           "Halted",         "VM is not running",                                     "Always"],
-])("a VirtualMachine with %s can be stopped and started again", async (runStrategy, stopped, again, started) => {
+])("a VirtualMachine with the run strategy %s can be stopped and started again", async (runStrategy, stopped, again, started) => {
   const name = await runs(runStrategy);
   const first = await vmiOf(name);
   expect(await change("start", name)).toBe(refusal(name, "VM is already running"));
@@ -63,11 +63,11 @@ test.each([
   await eventually(async () => (await vmOf(name))?.status?.stateChangeRequests).toEqual([]);
 });
 
-test("a VMI without a VirtualMachine cannot be stopped", async () => {
+test("a VirtualMachine that does not exist cannot be stopped", async () => {
   expect(await change("stop", "none")).toBe('404 virtualmachine.kubevirt.io "none" not found');
 });
 
-test("a guest that ends is started again with Always, not with Manual", async () => {
+test("a guest that ends is started again with the run strategy Always, but not with Manual", async () => {
   const { client } = world.sandbox;
   const before = await vmiOf("always");
   await client.deleteAll(pods, namespace);
@@ -85,7 +85,7 @@ test.each([
   ["Manual",         "202"],
   ["RerunOnFailure", "202"],
   ["Once",           "409 Operation cannot be fulfilled on virtualmachine.kubevirt.io \"again-once\": RunStategy Once does not support manual restart requests"],
-])("a restart with %s is answered %s, and changes no run strategy", async (runStrategy, answer) => {
+])("a restart with the run strategy %s is answered %s, and does not change the run strategy", async (runStrategy, answer) => {
   const name = `again-${runStrategy.toLowerCase()}`;
   await createVirtualMachine(world.sandbox.client, runStrategy, { namespace, name });
   const before = (await vmiOf(name))?.metadata.uid;
@@ -99,7 +99,7 @@ test.each([
   expect(await strategyOf(name)).toBe(runStrategy);
 });
 
-test("a restart needs a running VM, and may have a grace period", async () => {
+test("a restart needs a running VM, and accepts no grace period except 0", async () => {
   expect(await change("restart", "none")).toBe('404 virtualmachine.kubevirt.io "none" not found');
   expect(await change("stop", "manual")).toBe(refusal("manual", "VM is not running"));
   expect(await change("restart", "again-manual", { gracePeriodSeconds: 5 })).toBe(
@@ -121,7 +121,7 @@ describe("evacuate/cancel", () => {
   };
   const INTERNAL = "500 Internal error occurred: ";
 
-  test("removes the mark for the given node, and is no error without a mark", async () => {
+  test("removes evacuationNodeName if it is the given node, and succeeds if it is not set", async () => {
     expect(await ask(path)).toBe("200");
     await mark();
     expect(await ask(path)).toContain(INTERNAL);
@@ -131,7 +131,7 @@ describe("evacuate/cancel", () => {
     expect(await markOf()).toBeUndefined();
   });
 
-  test("of the VirtualMachine does the same", async () => {
+  test("of a VirtualMachine removes evacuationNodeName of its VMI", async () => {
     await mark();
     expect(await ask(`virtualmachines/${name}/evacuate/cancel`, { evacuationNodeName: "node-1" })).toBe("200");
     expect(await markOf()).toBeUndefined();
@@ -143,11 +143,14 @@ describe("evacuate/cancel", () => {
   test.each([
     ["application/json", 406],
     ["application/json, */*", 200],
-  ])("gets a caller that accepts %s the code %i, because the route names no type", async (accept, code) => {
-    const of = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/${path}`;
-    const answer = await world.sandbox.client.raw({ method: "PUT", path: of, body: {}, headers: { accept } });
-    expect(answer.code).toBe(code);
-  });
+  ])(
+    "with the Accept header %s is answered with the code %i, because the route declares no content type",
+    async (accept, code) => {
+      const of = `/apis/subresources.kubevirt.io/v1/namespaces/${namespace}/${path}`;
+      const answer = await world.sandbox.client.raw({ method: "PUT", path: of, body: {}, headers: { accept } });
+      expect(answer.code).toBe(code);
+    },
+  );
 
   test("is refused while the node has the drain taint", async () => {
     await taint([{ key: "kubevirt.io/drain", effect: "NoSchedule" }]);
@@ -155,7 +158,7 @@ describe("evacuate/cancel", () => {
     await taint([]);
   });
 
-  test("needs permission twice: the API server checks its first part, virt-api the whole", async () => {
+  test("needs two permissions: the API server checks `evacuate`, and virt-api checks `evacuate/cancel`", async () => {
     const { client } = world.sandbox;
     const someone = client.as("someone", ["system:authenticated"]);
     const grantTo = async (subresource: string) => {
