@@ -20,7 +20,7 @@ export function isTrue(conditions: readonly Condition[] | undefined, type: strin
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** Returns the conditions with `next`. It replaces the condition of the same type, or is added at the end. */
+/** Returns the conditions with `next`, which replaces the condition of the same type, or is added at the end. */
 export function withCondition<C extends Condition>(conditions: readonly C[] | undefined, next: C, now: string): C[] {
   const before = findCondition(conditions, next.type);
   const unchanged = before !== undefined && before.status === next.status;

@@ -71,7 +71,7 @@ export function startKubelets(options: KubeletOptions): Actor {
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
   /**
-   * Returns whether the pod's Ready condition is wrong. The pod's readiness may have changed. The node controller may
+   * Returns whether the pod's Ready condition is wrong. The pod's readiness can have changed. The node controller can
    * also have set the condition to False while this kubelet was silent.
    */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>

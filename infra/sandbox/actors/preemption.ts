@@ -31,7 +31,7 @@ export interface PreemptionOptions extends ActorOptions {
 
 export type Attempt =
   | { readonly outcome: "Nominated"; readonly node: string }
-  /** The pod may not preempt, or earlier victims are still terminating. No pod is deleted. */
+  /** The pod may not preempt, or victims of an earlier attempt are still terminating. No pod is deleted. */
   | { readonly outcome: "NotEligible"; readonly message: string }
   | { readonly outcome: "Futile"; readonly message: string };
 
@@ -60,7 +60,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
   const limiter = createRateLimiter(clock, CLIENT_LIMIT);
   const budgets = startInformer({ ...options, resource: podDisruptionBudgets });
   const running = new Set<string>();
-  /** UIDs of pods that preemption has deleted. The watch may not have reported the deletions yet. */
+  /** UIDs of pods that preemption has deleted. The watch might not have reported these deletions yet. */
   const deleted = new Set<string>();
   const stopped = new AbortController();
 

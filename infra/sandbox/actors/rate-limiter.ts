@@ -12,7 +12,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** The time of the next request if no bursts were allowed, in milliseconds. */
+  /** The time at which the next request would be due without bursts, in milliseconds. */
   let evenly = 0;
   return {
     async take() {

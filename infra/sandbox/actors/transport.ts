@@ -71,9 +71,9 @@ export function createTransport(config: KubeConfig): Transport {
         return await attempt(request, signal);
       } catch (error) {
         if (!(error instanceof StaleConnectionError)) throw error;
-        // Writes are not repeated, because the server may have performed the first request.
+        // Writes are not repeated, because the server might have performed the first request.
         if (request.method !== "GET") throw error.cause;
-        // Uses a new connection, because the server may have closed all idle connections.
+        // Uses a new connection, because the server might have closed all idle connections.
         return attempt(request, signal, true);
       }
     },

@@ -49,7 +49,7 @@ export function trackUpdate(kind: ResourceKind, object: KubeObject, write: Write
   const { added, modified, removed } = differenceOf(bare(previous), bare(object), kind);
   const changed = ownable([...added, ...modified]);
   const entries = entriesBefore(kind, object, write);
-  // A client has reset managedFields. The next apply records owners again.
+  // A client has reset managedFields. Only the next apply records owners again, so this update records none.
   if (previous !== undefined && entries.length === 0) return;
   const own = entries.find((entry) => isSame(entry, writer));
   const others = entries.filter((entry) => entry !== own);
@@ -111,7 +111,7 @@ function shownManager({ manager, operation, subresource, apiVersion }: ManagedFi
   return operation === "Apply" ? name : `${name} using ${apiVersion}`;
 }
 
-/** Returns true if an entry belongs to the writer. For server-side apply, the versions may differ. */
+/** Returns true if an entry belongs to the writer. For server-side apply, their API versions can differ. */
 function isSame(entry: ManagedFieldsEntry, writer: Writer): boolean {
   const [one, other] = [entry, writer].map(({ manager, operation, apiVersion, subresource = "" }) =>
     [manager, operation, operation === "Apply" ? "" : apiVersion, subresource].join("\n"),

@@ -16,7 +16,7 @@ const HEADER = encode({ alg: "HS256" });
 const CLAIM = "kubernetes.io/serviceaccount/";
 const LAST_USED = "kubernetes.io/legacy-token-last-used";
 
-/** Issues tokens. The token of a Secret is always the same, as in kube-controller-manager. */
+/** Issues tokens. As in kube-controller-manager, a recreated Secret of the same account gets the same token again. */
 export class SecretTokenIssuer {
   readonly #key = randomBytes(32);
 

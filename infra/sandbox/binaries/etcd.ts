@@ -48,7 +48,7 @@ export async function remember(url: string): Promise<Memory> {
 
   return {
     async restore() {
-      // Repeats the restore, because controllers may still be reacting to earlier changes.
+      // Repeats the restore, because controllers might still be reacting to earlier changes.
       for (let i = 0, quiet = 0; quiet < 2; i += 1) {
         if (i === MAX_ROUNDS)
           throw new Error("etcd could not be restored, because the controllers do not stop changing objects");

@@ -35,7 +35,7 @@ type GroupVersionKind = Readonly<Record<"group" | "version" | "kind", string>>;
 type GroupVersionResource = Readonly<Record<"group" | "version" | "resource", string>>;
 
 /**
- * Makes the request of an AdmissionReview. The version of `kind` may differ from the version of the client's request.
+ * Makes the request of an AdmissionReview. The version of `kind` can differ from the version of the client's request.
  */
 export function reviewOf(ctx: ResourceContext, subject: AdmissionSubject, kind: ResourceKind): AdmissionRequest {
   const { subresource } = ctx.info;

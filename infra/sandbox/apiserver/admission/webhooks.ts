@@ -18,7 +18,7 @@ export async function admitMutating(ctx: ResourceContext, subject: AdmissionSubj
   return (await mutate(ctx, subject)) ?? badRequest("admission left no object");
 }
 
-/** Calls the mutating and the validating webhooks for a deletion. Each webhook may deny the deletion. */
+/** Calls the mutating and the validating webhooks for a deletion. Each webhook can deny the deletion. */
 export async function admitDeletion(ctx: ResourceContext, subject: AdmissionSubject): Promise<void> {
   await mutate(ctx, subject);
   await admitValidating(ctx, subject);

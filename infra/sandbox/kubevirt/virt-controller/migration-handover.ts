@@ -68,7 +68,7 @@ export async function requestAbort(client: KubeClient, vmi: Vmi, migration: Migr
   await patchVmi(client, vmi, { ...vmi, status });
 }
 
-/** Aborts a backup at once. In a real cluster, the backup ends moments later. */
+/** Aborts a backup at once. In a real cluster, the backup ends moments after the request. */
 export async function abortBackup(client: KubeClient, vmi: Vmi, now: string): Promise<void> {
   const { changedBlockTracking: { state, backupStatus } = { state: "" } } = vmi.status ?? {};
   const aborted = { ...backupStatus, endTimestamp: now, completed: true, failed: true, backupMsg: "backup aborted" };

@@ -73,7 +73,7 @@ export function startVirtHandlerPods(options: ActorOptions): Actor & Presence {
     await placements.synced;
     const node = all.get(name);
     const wanted = podOn(name, tolerations());
-    // Reads from the API server, because the cache may lack new pods.
+    // Reads from the API server, because the cache can lack new pods.
     const { items } = await client.list(pods, KUBEVIRT_NAMESPACE, { labelSelector: "kubevirt.io=virt-handler" });
     const there = items.filter((pod) => wantedNode(pod) === name);
     const here = there.filter((pod) => pod.metadata.deletionTimestamp === undefined);

@@ -26,7 +26,7 @@ export interface Asked {
 }
 
 export interface Gate {
-  /** Sets the answer to later reviews. `release` answers reviews with the answer "hold". */
+  /** Sets the answer to later reviews. `release` answers the reviews that "hold" has delayed. */
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
   /** Returns the reviews of pods with this name since the last `forget`. Without a name, returns all reviews. */
   asked(podName?: string): readonly Asked[];
