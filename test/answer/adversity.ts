@@ -133,7 +133,7 @@ async function personally({ person }: Flow, app: App): Promise<boolean> {
 const NEEDED =
   /^(?:list kubevirts|get lifeboatconfigurations|get virtualmachineinstances|get nodes|list pods|create pods\/eviction)/;
 
-/** Lifeboat reviews a deletion without this request. */
+/** A review of a deletion succeeds even if this request always fails. */
 const OF_VMI = /^list pods kubevirt.io\/created-by/;
 
 function expectSaved({ end, asks }: Flow, fake: FakeCluster, label: string): void {

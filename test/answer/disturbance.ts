@@ -12,7 +12,7 @@ import type { FakeCluster } from "../support/cluster.ts";
 import { type App, openApp } from "../support/app.ts";
 import { NOW } from "../support/fixtures.ts";
 
-/** Returns the faulty answer to a request. A fault may still perform the request. */
+/** Returns the faulty answer to a request. Some faults also perform the request. */
 export type Fault = (asked: RequestInfo, course: Course) => Response | Promise<never>;
 const never = () => new Promise<never>(() => undefined);
 const lost = (): Promise<never> => Promise.reject(new TypeError("fetch failed"));
@@ -45,13 +45,13 @@ export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
   // A broken connection is missing here, because the client repeats the read.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // Only the read of the VMI is current, because Lifeboat relies on a VMI that it reads after the Evacuations.
+  // A read of the VMI returns the current VMI, because Lifeboat relies on a VMI that is as new as the Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
     return Response.json(body, { status: code });
   },
-  // Lists of migrations stay complete, because Lifeboat deletes some migrations when an Evacuation ends.
+  // Lists of migrations stay complete, because Lifeboat finds in them what it deletes when an Evacuation ends.
   "is an empty list": (asked, { fake }) => {
     const { code, body } = fake.api.answer(asked);
     const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";

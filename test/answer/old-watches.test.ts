@@ -1,4 +1,7 @@
-/** Tests that outdated watches lose no VM. Each evacuation ends as it does without watches. */
+/**
+ * Tests that outdated watches lose no VM. Each evacuation ends as it does without watches. The mark of a VM is the VMI's
+ * evacuationNodeName.
+ */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
 import { reconcileRequested } from "../../shared/reconcile/reconcile.ts";
@@ -133,7 +136,7 @@ test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
   expect(await evict(fake, storesOf(fake, () => shown))).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("an old VMI that is not yet on the node does not count as moved", async () => {
+test("a VMI that an old watch shows on an earlier node does not count as moved", async () => {
   const [before, next] = [vmi({ activePods: { before: "node02" }, nodeName: "node02" }), marked()];
   const fake = given(next);
   const old = given(before).api.snapshot();
@@ -145,7 +148,7 @@ test("an old VMI that is not yet on the node does not count as moved", async () 
 
 const BY_JANE = { cause: "Operator", requestedBy: "jane", pod: undefined } as const;
 
-test("a removed mark that a watch still shows is not the next Evacuation's", async () => {
+test("an Evacuation sets the mark anew although an old watch still shows the removed mark of the previous Evacuation", async () => {
   const [old, fake] = [given(marked()).api.snapshot(), given(vmi({ resourceVersion: "2" }))];
   const before = { name: "web-before-1", uid: "before", status: { completionTime: "2026-03-01T11:59:58.000Z" } };
   const next = { name: "web-next-2", uid: "next", createdAt: Date.parse("2026-03-01T11:59:59Z"), spec: BY_JANE };

@@ -50,7 +50,7 @@ test.each([
   expect((await completed(line)).toSorted()).toEqual(names);
 });
 
-test("a cluster that does not answer has no candidates, and the completion does not fail", async () => {
+test("if the cluster does not answer, the completion suggests nothing and does not fail", async () => {
   expect(await completed("explain node _", "{}")).toEqual([]);
 });
 

@@ -9,14 +9,14 @@ import { lifeboat } from "../../support/cli/lifeboat.ts";
 // prettier-ignore
 test.each([
   ["an escape",                    { message: "a\u001b[2Jb" },       { message: "a\u{FFFD}[2Jb" }],
-  ["its 8-bit form",               { message: "\u009b2J" },          { message: "\u{FFFD}2J" }],
+  ["an escape in its 8-bit form",  { message: "\u009b2J" },          { message: "\u{FFFD}2J" }],
   ["a carriage return, a bell",    { message: "a\rb\u0007\b\t" },    { message: "a\u{FFFD}b\u{FFFD}\u{FFFD}\u{FFFD}" }],
   ["lines",                        { message: "a\nb" },              { message: "a\nb" }],
-  ["what turns the rest",          { message: "a\u202Eb\u2066c" },   { message: "a\u{FFFD}b\u{FFFD}c" }],
-  ["text that looks like one",     { "\\u001b": "\\\\u001b\\r\"é" }, { "\\u001b": "\\\\u001b\\r\"é" }],
+  ["a change of text direction",   { message: "a\u202Eb\u2066c" },   { message: "a\u{FFFD}b\u{FFFD}c" }],
+  ["the text of an escape",        { "\\u001b": "\\\\u001b\\r\"é" }, { "\\u001b": "\\\\u001b\\r\"é" }],
 ])("given %s in an answer, no control sequence reaches the terminal", (_, said, read) => expect(JSON.parse(withoutControls(JSON.stringify(said)))).toEqual(read));
 
-test("text of a cluster forges no row of a table", () => {
+test("text from a cluster cannot forge a row of a table", () => {
   const lines: string[] = [];
   const stream = { write: (text: string) => lines.push(text) };
   printTable(["VM", "MESSAGE"], [["web", "jane\nbank-vm   Moved\u202Egnp.exe"]], stream);

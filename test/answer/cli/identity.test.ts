@@ -1,6 +1,6 @@
 /**
  * Tests that an installation creates, keeps or renews Lifeboat's certificate and tokens. The caBundle always trusts
- * every certificate that a replica may serve. The tests use a real API server.
+ * every certificate that a replica can serve. The tests use a real API server.
  */
 import { X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,5 +1,5 @@
 /**
- * Tests the answers if Lifeboat cannot read the facts. If the pod is a launcher that has not ended and a retry may
+ * Tests the answers if Lifeboat cannot read the facts. If the pod is a launcher that has not ended and a retry might
  * help, the answer is 429 with the reason. Otherwise, the answer is 503 without Retry-After. Lifeboat answers in time,
  * writes nothing, and repeats no text of the API server.
  */
@@ -41,8 +41,8 @@ const WRITES = ["patch virtualmachineinstances", "create events"];
 
 const blindly = (why: string) => ({ code: 200, body: refusal(expect.stringContaining(`${BLIND}${why}`)) });
 /**
- * The API server applies the webhook's failurePolicy to this answer. The answer has no Retry-After, because an API
- * server would wait that long.
+ * The API server applies the webhook's failurePolicy to this answer. The answer has no Retry-After header,
+ * because the API server would first wait for the time in this header.
  */
 const FAILS = { code: 503, retryAfter: null, body: { error: { reason: "Undecided" } } };
 
@@ -86,8 +86,9 @@ test.each<[string, object, string]>([
 
 const NONE = /^$/;
 /**
- * `says` matches answers that are valid facts. For a PodDisruptionBudget, any JSON is valid, because Lifeboat does not
- * parse the object. `lasts` matches answers that a retry would not change, such as 403.
+ * `says` matches the bad answers that Lifeboat accepts as facts, such as 404 for a pod. For a PodDisruptionBudget,
+ * Lifeboat accepts any JSON, because it does not parse the object. `lasts` matches the bad answers that a retry would
+ * not change, such as 403.
  */
 // prettier-ignore
 describe.each<[string, says: RegExp, lasts: RegExp]>([
@@ -123,7 +124,7 @@ test.each([301, 307])("a redirect (%i) is not followed, and the token is not sen
 });
 
 test.each(MISBEHAVIOURS.slice(2))(
-  "the decision stays if the later Event and status get no good answer: %s",
+  "the answer is the same if the later writes of the Event and the status get no good answer: %s",
   async (_, behaviour) => {
     const answers = { "create events": behaviour, "patch evacuations/status": behaviour };
     expect(await ask(answers)).toMatchObject({ body: refusal(TRIGGERED) });

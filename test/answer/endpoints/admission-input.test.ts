@@ -39,7 +39,7 @@ test.each([
   ["no object",                { request: { object: null } },                       "request.object: "],
   ["another version",          { eviction: { apiVersion: "policy/v2" } },           "request.object.apiVersion: expected policy/v1 or policy/v1beta1"],
   ["another kind",             { eviction: { kind: "Pod" } },                       "request.object.kind: expected Eviction"],
-  ["delete options of a kind", { eviction: { deleteOptions: { dryRun: "All" } } },  "request.object.deleteOptions.dryRun"],
+  ["a dryRun that is no list", { eviction: { deleteOptions: { dryRun: "All" } } },  "request.object.deleteOptions.dryRun"],
 ])("a review of another request than a pod's eviction is refused with the reason: %s", async (_, tweak, why) => {
   const said = expect.stringContaining(`not a review of pods/eviction CREATE: ${why}`);
   expect(await app.evict(evictionReview(tweak))).toMatchObject({ code: 200, body: refusal(said) });
@@ -63,7 +63,7 @@ const stream = (body: ReadableStream, headers: Record<string, string>) =>
 describe("the body of a review", () => {
   const error = { reason: "PayloadTooLarge", field: "body", message: `expected a body of at most ${7 * MB} bytes` };
 
-  test("of 6 MB, the size of two largest objects, is read", async () => {
+  test("of 6 MB, which is two objects of the maximum size, is read", async () => {
     expect(await send(padded(6 * MB))).toMatchObject({ code: 200, body: refusal(TRIGGERED) });
   });
 

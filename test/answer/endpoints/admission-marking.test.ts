@@ -1,6 +1,6 @@
 /**
  * Tests that Lifeboat changes the cluster before it answers an eviction, even if other clients change the cluster at
- * the same time.
+ * the same time. The mark of a VM is the VMI's evacuationNodeName.
  */
 import { beforeEach, expect, test } from "vitest";
 import * as z from "zod/mini";
@@ -41,7 +41,7 @@ async function evict(review: unknown = evictionOf(POD), before?: (request: strin
 const reviewOf = ({ request, eviction }: Tweaks) =>
   evictionReview({ request: { ...POD, ...request }, eviction: { metadata: POD, ...eviction } });
 
-test("a first eviction writes an Evacuation beside KubeVirt's mark, and an Event", async () => {
+test("a first eviction creates an Evacuation and an Event, beside KubeVirt's mark", async () => {
   const answer = await evict(reviewOf({ request: { userInfo: { username: "drainer" } } }));
   expect(answer).toMatchObject({ code: 200, body: TRIGGERED });
   expect(markOf()).toBe(NODE);
@@ -88,7 +88,7 @@ const anew = () => fake.vmis.put(vmi({ uid: "another", activePods: { "another-po
 
 // prettier-ignore
 test.each<[string, RegExp, change: () => void, body: unknown, mark: string | undefined]>([
-  // before      then                          the answer      the mark
+  // the change during the eviction, the request before which it happens, the answer, the mark after the eviction
   ["moved: its former pod is refused as a leftover",                  READ,       moving,                       LEFTOVER,       undefined],
   ["moves: it is not marked for its former node",                     WRITE,      moving,                       TRIGGERED,      undefined],
   ["was marked by another party: the mark stays",                     WRITE,      () => fake.setMark(WEB, NODE), TRIGGERED,     NODE],

@@ -77,7 +77,7 @@ test.each([
   [200, "the right token",                                    `prod/admission/evictions/${TOKENS.webhookToken}`,    undefined],
   [401, "a wrong token",                                      "prod/admission/evictions/wrong",                     undefined],
   [401, "the operator's token",                               `prod/admission/evictions/${TOKENS.operatorToken}`,   undefined],
-  [401, "the right token beside a wrong bearer, which counts", `prod/admission/evictions/${TOKENS.webhookToken}`,    "Bearer wrong"],
+  [401, "the right token beside a wrong bearer token, which takes precedence", `prod/admission/evictions/${TOKENS.webhookToken}`,    "Bearer wrong"],
   [200, "the right token beside another scheme",              `prod/admission/evictions/${TOKENS.webhookToken}`,    "Basic YTpi"],
   [200, "the next token during a rotation",                   "rotated/admission/evictions/the-next-webhook-token", undefined],
   [200, "the right token for deletions",                      `prod/admission/deletions/${TOKENS.webhookToken}`,    undefined],

@@ -1,6 +1,6 @@
 /**
- * Tests the answer to a review when the maximum number of reviews is already in progress, and the answers after these
- * reviews have ended.
+ * Tests the answer to a review when the reviews in progress have reached their maximum number or fill the memory for
+ * reviews, and the answers after these reviews have ended.
  */
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
@@ -34,7 +34,7 @@ beforeEach(async () => {
   });
   // The first review reads the settings, so later reviews do not read them.
   await app.evict(evictionReview({ request: { dryRun: true } }));
-  // The waiting reviews end without reading a VMI, which is large.
+  // Ends the waiting reviews with an error, so that they do not read the large VMI.
   return () => gate.reject(new TypeError("the connection broke"));
 });
 
@@ -66,23 +66,23 @@ const FEW_BYTES = MOST_BYTES - 3 * MB;
 
 // prettier-ignore
 test.each<readonly [number, number, string, () => Promise<Answer>, Readonly<Record<string, unknown>>]>([
-  // At a time                          Then                          is answered
+  // reviews     bytes      the next review               is sent by          its answer
   [MOST_REVIEWS, 0,         "an eviction",                  drain,              kubectlSees("a pod")],
   [MOST_REVIEWS, 0,         "a preemption",                 () => preempt(0),   retried("a pod")],
   [4,            FEW_BYTES, "an eviction",                  drain,              kubectlSees(EVICTED)],
-])("beside %d reviews of %d bytes, %s has to be tried again", async (...[count, bytes, , ask, expected]) => {
+])("beside %d reviews of %d bytes in total, %s has to be tried again", async (...[count, bytes, , ask, expected]) => {
   await fill(count, bytes);
   expect(await ask()).toMatchObject({ code: 200, retryAfter: null, body: expected });
   // The review was answered at once.
   expect(app.now()).toEqual(NOW);
 });
 
-test("a preemption without room for its facts fails, so the policies of the API server decide", async () => {
+test("without memory for the facts, the review of a preemption fails, so the policies in the API server decide", async () => {
   await fill(4, FEW_BYTES);
   expect(await preempt(0)).toMatchObject({ code: 503 });
 });
 
-test("a review without a valid token takes no room", async () => {
+test("requests without a valid token do not count toward the maximum number of reviews", async () => {
   await fill(MOST_REVIEWS - 1);
   const headers = { authorization: "Bearer wrong" };
   const path = "/clusters/prod/admission/evictions";
@@ -91,7 +91,7 @@ test("a review without a valid token takes no room", async () => {
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("the room is free again when reviews have been answered", async () => {
+test("the memory of reviews is free again when they have been answered", async () => {
   await fill(8, MOST_BYTES - 64);
   expect((await drain()).body).toEqual(kubectlSees("a pod"));
   gate.resolve();
@@ -100,7 +100,7 @@ test("the room is free again when reviews have been answered", async () => {
   expect(await drain()).toMatchObject({ body: refusal(TRIGGERED) });
 });
 
-test("the room of a stopped Worker invocation is free after a minute", () => {
+test("the memory of a review whose Worker invocation was stopped is free after a minute", () => {
   const budget = new MemoryBudget();
   expect(budget.openReview(NOW).take(MOST_BYTES)).toBe(true);
   expect(budget.openReview(new Date(NOW.getTime() + 59_000)).take(1)).toBe(false);

@@ -1,4 +1,4 @@
-/** Tests how a person cancels an evacuation. */
+/** Tests how a person cancels an evacuation. The mark of a VM is the VMI's evacuationNodeName. */
 import { beforeEach, expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";
 import { evacuation, marked, migration, newborn, NODE, node, NOW, pod, time, vmi } from "../../support/fixtures.ts";

@@ -1,7 +1,7 @@
 /**
  * Runs several instances (isolates) of the Worker on one cluster at the same time. fast-check interleaves their
- * requests, and may kill an isolate between two requests. The tests check the invariants at the end. Each run uses the
- * same seed.
+ * requests, and can kill an isolate between two requests. The tests check the invariants at the end. Each run uses the
+ * same seed. The mark of a VM is the VMI's evacuationNodeName.
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -116,7 +116,7 @@ const pending = migration({ phase: "Pending", evacuates: NODE });
 const untroubled = () => undefined;
 
 describe("while an evacuation ends", () => {
-  test("a tick with a stale list leaves mark and migration to the next evacuation", async () => {
+  test("a tick that has read an old list of Evacuations keeps the mark and the migration of the next evacuation", async () => {
     const fake = underWay();
     fake.evacuations.put(evacuation({ spec: { intent: "Withdrawn" } }));
     const follows = once(/^get virtualmachineinstances$/, () => {

@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await app?.settle();
-  // If two requests fail at the same time, the answer waits for only one of them.
+  // If two requests fail at the same time, the answer waits for only one of them. Waits for the other one.
   await setImmediate();
 });
 
@@ -57,7 +57,7 @@ const refused = (why: string, retryAfterSeconds = 5) => ({
 });
 const markOf = () => fake.vmis.get(WEB)?.evacuationNodeName;
 
-test("after a rollback, a fresh process guards by the known parts of a newer configuration", async () => {
+test("after a rollback, a new process applies the parts that it knows of a newer version's configuration", async () => {
   fake.configure({
     featureGates: { PreemptionEvictionLiveMigration: true, GateOfANewerVersion: true },
     disruptionBudgets: "Sometimes",
@@ -142,11 +142,11 @@ describe("the VM of a refused deletion is marked", () => {
   });
 });
 
-describe("an allowed deletion that a policy may hold", () => {
+describe("an allowed deletion that a policy in the API server might still refuse", () => {
   const late = preempted(time(-121));
   const gone = refused("this request is refused only because Lifeboat deletes the pod itself", 1);
 
-  test("is done by Lifeboat itself, and the requester retries in a second", async () => {
+  test("is performed by Lifeboat itself, and the requester retries after a second", async () => {
     fake.pods.put(late);
     expect(await ask(undefined, deletionOf(podObject(late)))).toMatchObject(gone);
     expect(fake.pods.list()).toEqual([]);
@@ -171,7 +171,7 @@ describe("an allowed deletion that a policy may hold", () => {
     ["the end of a node",              pod({ owners: [] }),                     hour, pod(),           "NodeTerminationEvictionLiveMigration"],
     ["the end of a node, without a feature gate", pod(),                                hour, pod(),           "None"],
     ["the end of an ordinary pod's node",        plain,                                   hour, plain,           "None"],
-  ])("is not done by Lifeboat if only the review claims %s", async (...[, claimed, more, there, gate]) => {
+  ])("is not performed by Lifeboat if only the review claims %s", async (...[, claimed, more, there, gate]) => {
     if (gate !== undefined) fake.configure({ featureGates: { [gate]: true } });
     fake.pods.put(there);
     fake.nodes.put(node({ unschedulable: true }));

@@ -20,7 +20,7 @@ let requests: string[];
 beforeEach(() => {
   fake = new FakeCluster();
   fake.configure({ ...QUIET, featureGates: BOTH });
-  // The plugin evicts pods from the tainted first node.
+  // RemovePodsViolatingNodeTaints evicts pods from the first node, which is tainted.
   fake.nodes.put(node({ taints: [{ key: "maintenance", effect: "NoSchedule" }] }), node({ name: "node02" }));
   for (const name of ["batch-1", "batch-2"])
     fake.pods.put(plainPod(name, { uid: name, owners: [owner({ kind: "ReplicaSet" })] }));

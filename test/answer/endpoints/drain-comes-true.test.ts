@@ -8,7 +8,7 @@ import { kubevirt } from "../../support/maintenance/kernel.ts";
 import { launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 import { evictionOf } from "../../support/reviews.ts";
 
-/** Draws each of `others` in one of ten cases. */
+/** Draws each value of `others` with a probability of one in ten, and otherwise draws `usual`. */
 const oneOf = <T>(usual: T, ...others: readonly T[]) =>
   fc.constantFrom(...Array<T>(10 - others.length).fill(usual), ...others);
 

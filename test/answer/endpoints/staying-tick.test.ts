@@ -60,7 +60,7 @@ test("while a VM moves, each reconcile costs one request per kind and node, unti
   expect(Math.min(...requests)).toBe(3);
 });
 
-test("a tick ends at once if an Evacuation waits for a person, or if the tick may not stay", async () => {
+test("a tick ends at once if an Evacuation waits for a person, or if the tick may not reconcile repeatedly", async () => {
   expect((await tick(evacuating(true), idle)).seconds).toBe(0);
   expect((await tick(evacuating(), idle, () => false)).seconds).toBe(0);
 });

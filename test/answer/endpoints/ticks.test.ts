@@ -13,7 +13,7 @@ import { NOW } from "../../support/fixtures.ts";
 const named = (kind: string, count: number) => Array.from({ length: count }, (_, i) => `${kind}-${i}`);
 
 describe("with the queue,", () => {
-  test("201 clusters have a message each, a hundred at a time", async () => {
+  test("201 clusters get one message each, in batches of at most a hundred messages", async () => {
     const batches: (readonly { readonly body: unknown }[])[] = [];
     const TICKS = { sendBatch: async (messages: (typeof batches)[number]) => void batches.push(messages) };
     const clusters = named("cluster", 201);
@@ -25,7 +25,7 @@ describe("with the queue,", () => {
     expect(batches.flat().map(({ body }) => body)).toEqual(expected);
   });
 
-  test("a message is about its own cluster, and a message older than a minute is logged and dropped", async () => {
+  test("a message causes requests only to its own cluster, and a message older than a minute is logged and dropped", async () => {
     const [own, other] = [clusterWith(), clusterWith()];
     const app = openApp({ CLUSTERS: { own: entry(own.url), other: entry(other.url) } });
     const message = { cluster: "own", scheduledTime: NOW.getTime(), sentAt: NOW.getTime() };
@@ -98,7 +98,7 @@ test.each<[drips: number, well: number, seconds: number, why: string]>([
   [ 0, 40,  0, "nothing to wait for"],
   [ 4, 40, 10, "four at a time wait ten seconds"],
   [20, 40, 50, "as many as the minute has time for"],
-  [ 4,  0, 60, "no other cluster waits: they have their full time, that of a full scan"],
+  [ 4,  0, 60, "no other cluster waits, so each one has the full time of a scan"],
 ])("with %i clusters that never finish an answer before %i others, all are reached in %i s: %s", async (drips, well, seconds) => {
   const { reached, took } = await tick([...named("drips", drips), ...named("well", well)]);
   expect({ reached: reached.size, took }).toEqual({ reached: drips + well, took: seconds });

@@ -1,11 +1,11 @@
-/** Checks that Lifeboat accepts exactly the callers that the specification accepts. */
+/** Checks that each endpoint accepts exactly the callers with the credentials that contract.ts requires. */
 import type { Asked } from "./cluster/hostile-cluster.ts";
 import { CONTRACT, type EndpointName, type Key } from "./contract.ts";
 import { signatureOf } from "./requests/credentials.ts";
 import { decoded, type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
 const TOLERANCE_SECONDS = 300;
-/** This limit is Lifeboat's own. The specification has no limit. */
+/** Lifeboat checks at most so many signatures of a delivery. The Standard Webhooks specification has no limit. */
 const MOST_SIGNATURES = 8;
 
 export interface Keys {
@@ -37,16 +37,16 @@ export function authenticationProblems(
   const { key } = CONTRACT[endpoint];
   if (key === "Session") return [];
   if (key === "None")
-    return asking.asked.length > 0 ? [`${endpoint}: something was read where nothing is to be had`] : [];
+    return asking.asked.length > 0 ? [`${endpoint}: Lifeboat sent a request to a cluster, although the endpoint is public`] : [];
   const [, , cluster = "", , , token] = pathOf(request).split("/").map(decoded);
   const keys = asking.keys.get(cluster);
   const isKnown = keys !== undefined && presents(key, { request, token }, { keys, now: asking.now });
   if (!isKnown) return strangerProblems(endpoint, asking, keys !== undefined);
-  return asking.code === 401 ? [`${endpoint}: refused, with what opens it`] : [];
+  return asking.code === 401 ? [`${endpoint}: a caller with a valid key got 401`] : [];
 }
 
 function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThere: boolean): readonly string[] {
-  const read = asked.length > 0 ? [`${endpoint}: something was read for a caller without a valid key`] : [];
+  const read = asked.length > 0 ? [`${endpoint}: Lifeboat sent a request to a cluster for a caller without a valid key`] : [];
   const isRight = isThere ? isRefused(CONTRACT[endpoint].key, code) : isUnanswered(endpoint, code);
   return isRight ? read : [...read, `${endpoint}: a caller without a valid key got ${code}`];
 }

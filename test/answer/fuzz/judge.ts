@@ -70,7 +70,7 @@ function answerProblems(
 const ADMISSION: ReadonlySet<EndpointName> = new Set(["evictions", "deletions"]);
 
 /**
- * Returns true if another code is also valid. A page may answer any code below 500, and a path with escapes may be
+ * Returns true if another code is also valid. A page may answer any code below 500, and a path with escapes can be
  * unknown.
  */
 function isStray(request: FuzzedRequest, { code, text }: Answer): boolean {

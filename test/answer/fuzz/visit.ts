@@ -44,7 +44,7 @@ export async function makeVisit({ hostility: drawn, registryFails, requests }: V
     clock.pass(pause);
   }
   const hasEnded = await clock.settle(isolate.after);
-  // Node.js notices an unhandled rejection one turn later.
+  // Node.js reports an unhandled rejection one turn of the event loop later.
   await setImmediate();
   const judged = sent.map(({ request: asking, now, answer }, index) => {
     const asked = cluster.asked.filter((one) => one.origin === index);

@@ -40,7 +40,7 @@ const labelled = (name: string) => ({ "kubevirt.io/vmi-name": name });
 describe("an action on migrations", () => {
   const ANNOTATED = { "lifeboat.dev/cause": "ApiEviction", "lifeboat.dev/evacuation": "web-1" };
 
-  test("creates one migration, even if repeated, which KubeVirt does not count as its own", async () => {
+  test("creates one migration, even if repeated, and KubeVirt does not count this migration as its own", async () => {
     const vmi = vmiFixture({ namespace: NAMESPACE, name: "created" });
     const create: Action = { verb: "CreateMigration", vmi, name: "lifeboat-created", evacuation: EVACUATION };
     expect([await act(create), await act(create)]).toEqual(["Done", "Done"]);

@@ -39,7 +39,7 @@ describe("with Lifeboat's own account, in an API server beside virt-api,", () =>
     });
   });
 
-  test("a mark for the descheduler has its source, which is removed with the mark", async () => {
+  test("a mark for the descheduler also sets the eviction's source, and the removal of the mark removes the source", async () => {
     await world.createVm({ name: "web-2", strategy: "LiveMigrate" });
     const before = await readVmi("web-2");
     expect(await act({ verb: "Mark", vmi: before, forDescheduler: true })).toBe("Done");
@@ -61,7 +61,7 @@ describe("with Lifeboat's own account, in an API server beside virt-api,", () =>
 const refused = (code: number): Behaviour => status(code, "Whatever");
 const LAUNCHERS = list(POD_OBJECT);
 
-test("a mark with the pod's name does not list pods", async () => {
+test("if Lifeboat knows the name of the VM's pod, it marks the VM without a list of pods", async () => {
   const { cluster, requests } = connectToOneVm({ "create pods/eviction": refused(429) });
   const vmi = vmiFixture({ nodeName: "node01", uid: "uid-of-web" });
   const mark = { verb: "Mark", vmi, launcher: "virt-launcher-web-abcde" } as const;

@@ -45,7 +45,7 @@ test.each([
   expect(on.asked).toEqual([what]);
 });
 
-test("a refused restart is not repeated while the budget allows none", async () => {
+test("a refused restart is not repeated while the budget allows no disruption", async () => {
   let code = 503;
   const on = guarded(RESTART, () => code);
   allow(on, 1);

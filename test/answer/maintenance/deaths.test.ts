@@ -1,5 +1,5 @@
 /**
- * Tests that Lifeboat may crash before or after any write. The next function continues, and each action happens once.
+ * Tests that Lifeboat can crash before or after any write. The next function continues, and each action happens once.
  */
 import { describe, expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";
@@ -79,7 +79,7 @@ async function everyDeath(spec: object, until: string, check: (result: Run) => v
   }
 }
 
-describe("after a death between any two writes", () => {
+describe("after a crash between any two writes", () => {
   test("VMs move and restart once, and the node is empty", async () => {
     const spec = { virtualMachines: { whenBlocked: "Restart" } };
     const deaths = await everyDeath(spec, "Evacuated", (result) => {

@@ -1,4 +1,4 @@
-/** Tests that a node is treated as drained only after the volumes of its VMs are detached. */
+/** Tests that a node counts as drained only after the volumes of the VMs that left the node are detached. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
@@ -49,7 +49,7 @@ test("a node is drained when its volume is detached, and volumes are not read be
   expect(at(on.fake.api.object("nodes", { name: NODE }), "spec", "unschedulable")).toBe(true);
 });
 
-test("a volume that is never detached keeps the node from Drained for five minutes", async () => {
+test("a volume that is never detached delays the phase Evacuated by five minutes", async () => {
   const on = attached();
   await leave(on);
   await ticks(on, 5, 60);

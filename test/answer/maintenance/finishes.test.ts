@@ -52,7 +52,7 @@ test.each<readonly [string, (on: Stage) => unknown]>([
   expect(isRunning(on)).toBe(true);
 });
 
-test("a start that fails is repeated, and Returned is True only after it", async () => {
+test("a start that fails is repeated, and Returned is True only after the start has succeeded", async () => {
   let isAway = true;
   const on = stage(STOP, (what) => (what === "start" && isAway ? 500 : 202));
   await until(on, () => phaseOf(on.fake) === "Evacuated");

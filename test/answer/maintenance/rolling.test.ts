@@ -146,7 +146,7 @@ test("when a person cordons the uncordoned node again, the node is evacuated, an
 test.each([
   ["Stop", "Stopped", "Expired,Skipped,Skipped"],
   ["Continue", "Completed", "Expired,Returned,Evacuated"],
-])("an uncordoned node expires after its time, and whenNodeFails %s decides", async (whenNodeFails, phase, phases) => {
+])("a node that a person uncordoned fails after nodeTimeoutSeconds, and whenNodeFails %s decides about the next nodes", async (whenNodeFails, phase, phases) => {
   const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
   stage.apps[0]?.pass(120);
   await ticks(stage, LONG);
@@ -210,7 +210,7 @@ async function runDying(n: number, death: Death): Promise<{ readonly writes: num
   return { writes, stage };
 }
 
-test("after a death before or after any write, the maintenance completes", async () => {
+test("after a crash before or after any write, the maintenance completes", async () => {
   const { writes } = await runDying(Number.POSITIVE_INFINITY, "before");
   expect(writes).toBeGreaterThan(20);
   for (let n = 1; n <= writes; n++) {

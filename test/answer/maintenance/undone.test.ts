@@ -73,7 +73,7 @@ test.each(["is withdrawn", "has ended, and its node is uncordoned"])(
   },
 );
 
-test("a start is requested only after the stop, because KubeVirt would ignore it earlier", async () => {
+test("a start is requested only after the stop, because KubeVirt would ignore an earlier start", async () => {
   const fake = created(STOP, [{ name: "db", vmi: PINNED, runStrategy: "Manual" }]);
   const asked: string[] = [];
   const app = openApp(fake, (_, request) => {

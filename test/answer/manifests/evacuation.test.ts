@@ -85,7 +85,7 @@ const KEPT =
   "the Evacuation has not ended, or Lifeboat needs it to start its stopped VM: to cancel it, set spec.intent: Withdrawn";
 
 test.each([...ACTIVE_PHASES, ...END_PHASES])(
-  "an Evacuation in phase %s: an end is final, and only an ended one can be deleted",
+  "the phase %s is final if the Evacuation has ended, and only an ended Evacuation without a stopped VM can be deleted",
   async (phase) => {
     const name = await stage.created(VM, { phase });
     const hasEnded = ENDED.includes(phase);

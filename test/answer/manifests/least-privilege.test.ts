@@ -76,7 +76,7 @@ test.each(Object.entries<Steps>(DEEDS))(
         return answer;
       };
       const app = openApp({ CLUSTERS: { prod: cluster.entry } }, undefined, { fetch: fetchNoting });
-      // The API server uses real time, and Lifeboat compares its times with the clock of the app.
+      // The API server uses real time, and Lifeboat compares the API server's times with the clock of the app.
       app.pass((Date.now() - app.now().getTime()) / 1000 + 60);
       return { cluster, app };
     };

@@ -85,7 +85,7 @@ test.each<[string, component: string, Deed, refusal: string]>([
   ["deletes a pod of KubeVirt itself",     "virt-api",      remove,                                                               VMS_ONLY],
   ["evicts a pod by its UID",              "",              evict((uid) => ({ preconditions: { uid } })),                         ""],
   ["evicts a pod by its name",             "",              evict(() => ({ gracePeriodSeconds: 0 })),                             UID_OF_EVICTION],
-])("Lifeboat's account %s: $3; any other account may", async (_, component, deed, refusal) => {
+])("if Lifeboat's account %s, the answer is: $3; any other account is permitted to do this", async (_, component, deed, refusal) => {
   expect(await refusalOf(LIFEBOAT, component, deed)).toBe(refusal);
   expect(await refusalOf("kubernetes-admin", component, deed)).toBe("");
 });
@@ -107,7 +107,7 @@ test.each<[string, body: object | ((before: Taints) => object), number]>([
   ["a node's taints by adding the steering taint and removing another", taints((before) => [...before.slice(1), PENDING]),                    422],
   ["a node's taints by adding the steering taint with another effect",  taints((before) => [...before, { ...PENDING, effect: "NoExecute" }]), 422],
   ["a node's taints by adding the steering taint with a value",         taints((before) => [...before, { ...PENDING, value: "x" }]),          422],
-])("Lifeboat's account changes %s: $2; any other account may", async (_, body, code) => {
+])("if Lifeboat's account changes %s, the answer is $2; any other account is permitted to do this", async (_, body, code) => {
   expect(await changeOfNode(LIFEBOAT, body)).toBe(code);
   expect(await changeOfNode("kubernetes-admin", body)).toBe(200);
 });
@@ -148,7 +148,7 @@ test.each<[string, object, number]>([
   ["the owner of a VMI, so that garbage collection deletes it", { metadata: { ownerReferences: [NOBODY] } },         422],
   ["a VMI's finalizers",                    { metadata: { finalizers: ["example.com/x"] } },                    422],
   ["a VMI's spec",                          { spec: { evictionStrategy: "None" } },                             422],
-])("Lifeboat's account changes %s: $2; any other account may", async (_, body, code) => {
+])("if Lifeboat's account changes %s, the answer is $2; any other account is permitted to do this", async (_, body, code) => {
   const change = async (user: string) => {
     const name = `vmi-${++created}`;
     const annotations = { kept: "yes", [names.EVICTION_SOURCE_ANNOTATION]: "descheduler" };

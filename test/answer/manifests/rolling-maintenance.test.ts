@@ -50,8 +50,8 @@ test.each<[string, object, string]>([
   ["that ends before it begins", { ...NODES, schedule: { notBefore: LATE, notAfter: EARLY } }, "notAfter: expected a time after notBefore"],
   ["with no node at a time",     { ...NODES, maxUnavailable: 0 },                              "spec.maxUnavailable: Invalid value"],
   ["with no time for a node",    { ...NODES, nodeTimeoutSeconds: 5 },                          "spec.nodeTimeoutSeconds: Invalid value"],
-  ["with an unknown word",       { ...NODES, whenNodeFails: "Hope" },                          'Unsupported value: "Hope"'],
-  ["with an unknown way",        { ...NODES, template: { startIf: "Maybe" } },                 'Unsupported value: "Maybe"'],
+  ["with an unknown whenNodeFails", { ...NODES, whenNodeFails: "Hope" },                          'Unsupported value: "Hope"'],
+  ["with an unknown startIf",    { ...NODES, template: { startIf: "Maybe" } },                 'Unsupported value: "Maybe"'],
 ])("a RollingMaintenance %s is refused", async (_, spec, words) => {
   expect((await stage.create(spec)).answer).toEqual(refused(422, words));
 });
@@ -60,9 +60,9 @@ test.each<[string, object, string]>([
 test.each<[string, object, object, string]>([
   ["the nodes",    NODES,                              { nodes: { names: ["node-4"] } },  "nodes cannot change"],
   ["the labels",   POOL,                               { nodes: { matchLabels: { pool: "gpu" } } }, "nodes cannot change"],
-  ["intent, back", { ...NODES, intent: "Withdrawn" },  { intent: "Evacuate" },            "a withdrawn RollingMaintenance cannot be resumed"],
+  ["a withdrawn intent", { ...NODES, intent: "Withdrawn" },  { intent: "Evacuate" },            "a withdrawn RollingMaintenance cannot be resumed"],
   ["progress",     NODES,                              { progress: "Paused" },            ""],
-  ["the hours",    NODES,                              { schedule: { notAfter: LATE } },  ""],
+  ["the schedule", NODES,                              { schedule: { notAfter: LATE } },  ""],
   ["the template", NODES,                              { template: { startIf: "WillSucceed" } }, ""],
 ])("a change of %s is allowed or refused", async (_, from, to, words) => {
   expect(await stage.patch(await stage.created(from), { spec: to })).toEqual(refused(words === "" ? 200 : 422, words));

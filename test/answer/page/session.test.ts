@@ -21,7 +21,7 @@ async function forged(tweak: Partial<Grant>): Promise<string> {
   return `${text}.${mac}`;
 }
 
-test("a grant names its visitor and its end", async () => {
+test("a grant contains the visitor's name and the time of expiry", async () => {
   expect(await found(await signGrant(grant, entry()))).toEqual(grant);
 });
 
@@ -32,13 +32,13 @@ describe("no page is opened by", () => {
     ["an ended cookie",                           () => signGrant({ ...grant, until: SECONDS }, entry())],
     ["a cookie of another cluster",               () => signGrant({ ...grant, cluster: "staging" }, entry())],
     ["a cookie signed with another token",        () => signGrant(grant, entry("another-operator-token"))],
-    ["a cookie signed with the operator's token", () => signGrant(grant, { ...entry(), webhookToken: TOKEN })],
+    ["a cookie signed with only the operator's token", () => signGrant(grant, { ...entry(), webhookToken: TOKEN })],
     ["a cookie without a signature",              async () => (await signGrant(grant, entry())).split(".")[0]],
     ["a cookie that names another visitor",       () => forged({ name: "admin" })],
   ])("%s", async (_, cookie) => expect(await found(await cookie())).toBeUndefined());
 });
 
-test("during a rotation both tokens sign, and each cluster has its own signature", async () => {
+test("during a rotation, signatures with the old and the new token are valid, and each cluster has its own signature", async () => {
   const next = "the-next-operator-token";
   const cookie = await signGrant(grant, entry());
   expect(await found(cookie, entry([next, TOKEN]))).toEqual(grant);

@@ -70,7 +70,7 @@ test.each([
   expect(status?.conditions.find(({ type }) => type === "Stalled")?.status).toBe(stalled);
 });
 
-test("a mark that a concurrent review has not read does not count as removed", async () => {
+test("an Evacuation continues if the evacuationNodeName of its VMI was removed and an eviction sets it again", async () => {
   const fake = new FakeCluster();
   fake.configure({ disruptionBudgets: "Never" });
   fake.nodes.put(node());

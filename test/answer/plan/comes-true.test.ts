@@ -35,7 +35,7 @@ test(
     const judged = sum(({ vms, unknown }) => vms - unknown);
     const broken = all.flatMap(({ brokenPromises }, at) => brokenPromises.map((one) => `fleet ${at}, ${one}`));
     expect(broken.filter((one) => one.includes(": WillSucceed,"))).toEqual([]);
-    // A stopped VM may start on several nodes, and kube-scheduler chooses at random. A plan does not try every choice.
+    // A stopped VM can start on several nodes, and kube-scheduler chooses at random. A plan does not try every choice.
     // In 200 clusters, 3 of 1,455 verdicts were wrong.
     const promised = sum(({ verdicts }) => verdicts.filter((one) => one.startsWith("WillSucceed")).length);
     expect(new Set(broken.map((one) => one.split(":")[0])).size / promised).toBeLessThan(0.005);

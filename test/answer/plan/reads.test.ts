@@ -105,7 +105,7 @@ describe("volumes that are attached to nodes", () => {
     ["they cannot be read",                             { "list volumeattachments": status(500, "InternalError") }],
     ["PersistentVolumes may not be listed",             { "list persistentvolumes": forbidden }],
     ["a PersistentVolume cannot be parsed",             { "list persistentvolumes": list({ metadata: {} }) }],
-    ["a pod cannot be parsed: it may use one of them",  { "list pods": list(POD_OBJECT) }],
+    ["a pod cannot be parsed: it might use one of them",  { "list pods": list(POD_OBJECT) }],
   ])("are not judged if %s", async (_, answers) => {
     const { attached, unread, unreadAfterwards } = await readAttached(answers);
     expect(attached).toBeUndefined();

@@ -22,7 +22,7 @@ const untilTold = (...expected: readonly string[]) =>
     expect(stage.reported().toSorted()).toEqual(expected.toSorted());
   });
 
-test("the relay reports launcher pods that are preempted or ended by their kubelet, and no deleted ones", async () => {
+test("the relay reports launcher pods that are preempted or ended by their kubelet, and no deleted launcher pods", async () => {
   const [a, b] = [await launcher("a"), await launcher("b")];
   await stage.startReady();
   await stage.preempt(a);

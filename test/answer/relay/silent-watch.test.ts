@@ -16,7 +16,7 @@ test("a watch that is never answered is not current, and counts as a failure", a
   });
   const kubeConfig = new KubeConfig();
   kubeConfig.loadFromClusterAndUser({ name: "c", server: api.url, skipTLSVerify: true }, { name: "u" });
-  // The timer of client-node expires after 30 s.
+  // The timer of @kubernetes/client-node expires after 30 s, so the test replaces the timer.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const failed = Promise.withResolvers<void>();
   const watched = startWatch(NODES, {

@@ -38,7 +38,7 @@ test("a store follows the objects of its watch, and is not current when the watc
   });
 });
 
-test("a replica that is not the leader acts ten seconds later, but at once on a disruption", async () => {
+test("a replica that is not the leader acts ten seconds after the leader, but at once on a disruption", async () => {
   const pod = await stage.createPod("virt-launcher-a");
   const stores = await storesOf(false);
   await stage.createVmi("web");
@@ -54,7 +54,7 @@ test("a replica that is not the leader acts ten seconds later, but at once on a 
 
 const seen = (version: number) => ({ namespace: NAMESPACE, name: "web", resourceVersion: String(version) });
 
-test("a write of this process is visible until the watch shows the write or a later version", () => {
+test("after a write of this process, the store has the written version until the watch shows this or a later version", () => {
   let view = seen(9);
   const metadata = { ...view, uid: "1" };
   const all = () => [{ metadata, facts: undefined, view }];

@@ -1,4 +1,4 @@
-/** Tests how the lines of a watch are read. A line may have any length, and may arrive in pieces of any size. */
+/** Tests how the lines of a watch are read. A line can have any length, and can arrive in pieces of any size. */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TextPicker } from "../../../infra/relay/text-picker.ts";
@@ -27,7 +27,7 @@ test("lines of any length are read in order, in pieces of any size", async () =>
 });
 
 describe("a line that is too long", () => {
-  // As Go writes a core object, and as it writes a custom resource, with keys in alphabetical order.
+  // Go writes the keys of a core object in the order of its Go type, and the keys of a custom resource by alphabet.
   // prettier-ignore
   test.each<[string, object]>([
     ["labels after the name",         { metadata: { ...IDENTITY, labels: { a: LONG } } }],
@@ -52,7 +52,7 @@ test("a malformed line is an error, because the changed object is unknown", asyn
     await expect(eventsOf(`${line}\n`)).rejects.toThrow(UnreadLine);
 });
 
-test("exactly the texts at the given paths of any JSON are picked", () => {
+test("the reader picks exactly the texts at the given paths, from any JSON", () => {
   const inner = fc.dictionary(fc.constantFrom("name", "uid", "other", 'quo"ted'), fc.jsonValue());
   const anyObject = fc.record({ type: fc.string(), object: fc.record({ metadata: inner, spec: fc.jsonValue() }) });
   fc.assert(

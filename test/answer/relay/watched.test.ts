@@ -152,7 +152,7 @@ describe("a NodeEvacuation", () => changes(NODE_EVACUATIONS, maintenanceRows({ n
 describe("a RollingMaintenance", () => {
   changes(ROLLING_MAINTENANCES, maintenanceRows({ nodes: { names: [NODE] } }));
 
-  test("takes no more room if its spec is large", () => {
+  test("takes no more memory if its spec is large", () => {
     const names = Array.from({ length: 1000 }, (_, at) => `node-${at}.example.com`);
     const [small, large] = [{}, { nodes: { names } }].map((spec) => ROLLING_MAINTENANCES.read(asked(spec)(1))?.facts);
     expect(large).toEqual(small);

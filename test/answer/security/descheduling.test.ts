@@ -1,7 +1,7 @@
 /**
  * Tests that tenants cannot influence which pods of other tenants the descheduler evicts. Only the policy and the nodes
- * decide. All tenants share the free resources of nodes and the limits. A pod in progress uses up a limit, even if a
- * tenant has forged the progress.
+ * decide. All tenants share the free resources of nodes and the limits. A pod with the annotation
+ * eviction-in-progress counts toward the limits, even if a tenant has forged the annotation.
  */
 import * as fc from "fast-check";
 import { dump } from "js-yaml";
@@ -45,7 +45,7 @@ const VICTIMS: readonly ScheduledPod[] = [
   pod("agent", { ...web, nodeName: "n1", owners: [owner({ kind: "DaemonSet", uid: "agents" })] }),
 ];
 
-/** Draws the fields that a tenant writes. A tenant may know the UIDs of other tenants' objects. */
+/** Draws the fields that a tenant writes. A tenant can know the UIDs of other tenants' objects. */
 const written = fc.record({
   labels: fc.dictionary(fc.constantFrom("app", "kubevirt.io"), fc.constantFrom("virt-launcher", "hotplug-disk", "web")),
   annotations: fc.dictionary(
@@ -135,7 +135,7 @@ async function touchedIn(world: World): Promise<readonly string[]> {
 }
 
 test.each(PLUGINS)(
-  "with %s, no forgery of a tenant and no limits evict another tenant's pod beyond the policy",
+  "with %s, whatever a tenant forges and whatever the limits are, only pods that the policy selects are evicted",
   async (plugin, args, eligible) => {
     const anyPolicy = fc.constantFrom(await policyOf(plugin, args, false), await policyOf(plugin, args, true));
     const seen = new Set<string>();

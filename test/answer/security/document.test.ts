@@ -33,6 +33,6 @@ test("infra/cli/doctor/permissions.json lists exactly the permissions of the shi
   await expect(text, how).toMatchFileSnapshot("../../../infra/cli/doctor/permissions.json");
 });
 
-test("invocation logs are off, because they would contain paths, which may contain a token", () => {
+test("invocation logs are off, because they would contain paths, which can contain a token", () => {
   expect(read("wrangler.toml")).toMatch(/\[observability\.logs\]\nenabled = true\ninvocation_logs = false\n/);
 });

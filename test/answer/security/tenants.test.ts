@@ -120,7 +120,7 @@ test("no object of a tenant moves or ends the tenant's VMs", async () => {
   await fc.assert(holds, RUNS);
 });
 
-test("pods elsewhere that imitate launcher pods do not count on a node under pressure", async () => {
+test("imitated launcher pods in a tenant's namespace do not keep other VMs on a node under pressure", async () => {
   const fake = new FakeCluster();
   fake.configure({ featureGates: { NodePressureEvictionLiveMigration: true } });
   fake.pods.put(pod());

@@ -1,6 +1,6 @@
 /**
- * Tests evictions in background (KEP-1397) of ordinary pods, over several cycles. A cycle keeps no memory besides the
- * cluster's objects.
+ * Tests evictions in background (KEP-1397) of ordinary pods, over several cycles. A cycle finds the evictions of
+ * earlier cycles only in the cluster's objects: the pods' annotations and the descheduler's Lease.
  */
 import { describe, expect, test } from "vitest";
 import { at } from "../../../support/fixtures.ts";
@@ -10,7 +10,7 @@ import { annotated, clusterOf, cycle, leaseOf, put, results } from "./cycles.ts"
 const order = ["a", "b", "c"];
 const TTL = 600;
 
-test("a requested pod counts before its annotation, and is requested again only after the TTL", async () => {
+test("a pod counts as in progress from the request on, even without annotation, and is requested again only after the TTL", async () => {
   const fake = clusterOf(requestedPod("a"), requestedPod("b"));
   const policy = { limits: { evictionsTotal: 1 } };
   expect(results(await cycle(fake, { order, policy }))).toEqual(["Background", "evictionsTotal"]);
@@ -24,7 +24,7 @@ test("a requested pod counts before its annotation, and is requested again only 
   expect(fake.evictions).toEqual(["a", "a"]);
 });
 
-test("an annotated pod counts for one TTL, however often it is found", async () => {
+test("an annotated pod counts as in progress for one TTL, even if several cycles find the pod", async () => {
   const fake = clusterOf(requestedPod("a", true), plainPod("b"));
   const policy = { limits: { evictionsTotal: 1 } };
   for (const seconds of [0, 300, TTL]) {
@@ -39,7 +39,7 @@ test("an annotated pod counts for one TTL, however often it is found", async () 
   expect(results(await cycle(fake, { order: ["b"], policy }))).toEqual(["Evicted"]);
 });
 
-test("a pod whose eviction was confirmed and then cancelled may be requested again at once", async () => {
+test("an eviction that was confirmed and then cancelled is requested again in the next cycle", async () => {
   const fake = clusterOf(requestedPod("a"));
   await cycle(fake, { order });
   annotated(fake, "a", { [REQUEST_ONLY]: "", [IN_PROGRESS]: "" });

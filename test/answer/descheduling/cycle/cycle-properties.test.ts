@@ -97,7 +97,7 @@ function wait(seconds: number, fake: FakeCluster): void {
   fake.now = () => new Date(now);
 }
 
-test("any cycles keep every limit, request each VM once, count every request, and give back the Lease", async () => {
+test("cycles never exceed a limit, request each VM's evacuation once, count every request, and release the Lease", async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(run, fc.scheduler(), async (reported, scheduler) => {

@@ -1,6 +1,6 @@
 /**
- * Tests which pods a descheduling cycle requests or skips, and how the cycle ends. For a VM, the cycle creates an
- * Evacuation.
+ * Tests for which pods a descheduling cycle requests an eviction, which pods the cycle skips, and how the cycle ends.
+ * To evict a VM's pod, the cycle creates an Evacuation.
  */
 import { describe, expect, test } from "vitest";
 import { type Before, failing, type FakeCluster, UNREACHABLE } from "../../../support/cluster.ts";
@@ -34,7 +34,7 @@ test("cycles count evacuations that are requested, confirmed, cancelled and ende
   expect((await cycle(fake, { order: [] })).inProgress).toBe(0);
 });
 
-describe("a cycle does not request", () => {
+describe("a cycle does not request the eviction of", () => {
   test("the target pod of a migration, or a launcher pod of an unknown VMI", async () => {
     const source = vmPod("web");
     const target = vmPod("web", { name: "target", uid: "pod-target", nodeName: "node02" });

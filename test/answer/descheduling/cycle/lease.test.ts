@@ -43,7 +43,7 @@ test("while another cycle holds the Lease, a cycle reads nothing and ends", asyn
   expect([done.ended, done.requests, done.nominations]).toEqual(["AnotherCycle", [], []]);
 });
 
-test("the Lease of a cycle that died expires, and its requests count in the next cycle", async () => {
+test("the Lease of a cycle that died expires, and the requests of the dead cycle count in the next cycle", async () => {
   const deaths = ["create evacuations", "create events"].flatMap((request) => [
     nth(1, new RegExp(`^${request}$`), dies),
     nth(2, new RegExp(`^${request}$`), dies),

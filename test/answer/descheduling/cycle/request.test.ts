@@ -25,7 +25,7 @@ test.each([
   expect(requests).toEqual(["create leases", ...expected, "patch leases"]);
 });
 
-test("a VM requested again gets the next Evacuation, and another function's Evacuation of that name is kept", async () => {
+test("a second request for a VM creates the Evacuation with the next number, and replaces no Evacuation of another function", async () => {
   const fake = clusterOf(vmPod("vm"));
   await cycle(fake, { order: ["vm"] });
   const [first] = evacuationsOf(fake, "pod-vm");
@@ -93,6 +93,6 @@ test.each<[string, Partial<EvacuationSpec>, Partial<EvacuationStatus>, age: numb
   const done = await cycle(fake, { order: ["vm", "other"], policy: { limits: { evictionsTotal: 1 } } });
   expect(done.withdrawn.map(({ name }) => name)).toEqual(isWithdrawn ? ["vm-1"] : []);
   expect(evacuationsOf(fake, "pod-vm")[0]?.spec.intent).toBe(isWithdrawn ? "Withdrawn" : "Evacuate");
-  // The Evacuation is in progress until it has ended.
+  // A withdrawn Evacuation counts as in progress until it has ended.
   expect([results(done), done.inProgress]).toEqual([["InProgress", "evictionsTotal"], 1]);
 });

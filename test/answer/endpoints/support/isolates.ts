@@ -1,6 +1,6 @@
 /**
  * Runs several instances (isolates) of the Worker on one fake cluster, while KubeVirt's controllers and users change
- * the cluster. fast-check interleaves the isolates, and may kill an isolate at any request.
+ * the cluster. fast-check interleaves the isolates, and can kill an isolate at any request.
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";
@@ -84,7 +84,7 @@ interface Isolate {
   readonly requests: number;
 }
 
-/** Draws one to four isolates that may be killed. Adds one isolate for each task of `beside`. */
+/** Draws one to four isolates that can be killed. Adds one isolate for each task of `beside`. */
 export function some(task: fc.Arbitrary<Task>, ...beside: readonly Task[]): fc.Arbitrary<readonly Isolate[]> {
   const requests = fc.option(fc.nat(12), { nil: Infinity });
   const mortal = fc.array(fc.record({ task, requests }), { minLength: 1, maxLength: 4 });

@@ -13,7 +13,7 @@ import { behaviour, type Outcome } from "./misbehaviour.ts";
 export const SERVER = "https://api.prod.example.com";
 export const BOUND_SERVER = "https://kubernetes.default.svc";
 
-/** The index of the request to Lifeboat that caused the current work. The work may continue after the answer. */
+/** The index of the request to Lifeboat that caused the current work. The work can continue after the answer. */
 export const origin = new AsyncLocalStorage<number>();
 
 /** Matches POST requests that change nothing: reviews of tokens and permissions. Also matches Events. */

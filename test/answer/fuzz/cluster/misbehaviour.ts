@@ -64,7 +64,7 @@ export const misbehave: fc.Arbitrary<Misbehave> = fc.oneof(
   garbled,
 );
 
-/** A sequence of answers that repeats. Some answers may be bad. */
+/** A sequence of answers that repeats. Some of the answers can be bad. */
 export const behaviour: fc.Arbitrary<readonly (Misbehave | undefined)[]> = fc.oneof(
   fc.constant([]),
   fc.constant([]),

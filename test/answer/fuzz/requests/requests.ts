@@ -19,7 +19,7 @@ import type { FuzzedRequest, Header } from "./request.ts";
 export type Make = (now: Date) => FuzzedRequest;
 type Body = FuzzedRequest["body"] & {};
 
-/** Draws a body that may be invalid JSON. Some bodies are bytes, and some of these are not UTF-8. */
+/** Draws a body that can be invalid JSON. Some bodies are raw bytes, and some of the raw bodies are not UTF-8. */
 function bodyOf(value: fc.Arbitrary<Json>): fc.Arbitrary<string> {
   const text = mutated(value, [0, 0, 1, 1, 2, 4, 12]).map((json) => JSON.stringify(json));
   return usually(text, mutatedText(text));
@@ -111,7 +111,7 @@ const delivery: fc.Arbitrary<Make> = fc
     cluster: addresses.clusterName,
     text: bodyOf(batch),
     signing,
-    /** The signature belongs to another body. */
+    /** If set, the request has this body, and the signature of another body. */
     instead: usually(fc.constant(undefined), mutatedText(fc.constant("[]")), 12),
     bytes,
     type: contentType(BATCH_CONTENT_TYPE),

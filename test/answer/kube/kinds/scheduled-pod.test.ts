@@ -1,4 +1,4 @@
-/** Tests how descheduling parses pods: each field, and fields that several pods share. */
+/** Tests how descheduling parses each field of a pod, also if the field is missing or null. */
 import { expect, test } from "vitest";
 import { scheduledPodSchema } from "../../../../shared/kube/schemas/scheduled-pod.ts";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
@@ -83,15 +83,15 @@ test.each<[string, Tweak, Partial<ScheduledPod>]>([
   ["anti-affinity",                      { spec: apart({ topologyKey: "host", labelSelector: { matchLabels: { a: "b" } } }) }, { antiAffinity: [{ topologyKey: "host", namespaces: [], selector: { matchLabels: { a: "b" }, matchExpressions: [] } }] }],
   ["anti-affinity with namespaces",      { spec: apart({ topologyKey: "host", namespaces: ["x"], labelSelector: {} }) }, { antiAffinity: [{ topologyKey: "host", namespaces: ["x"], selector: { matchLabels: {}, matchExpressions: [] } }] }],
   ["topology spread",                    { spec: { topologySpreadConstraints: [{ maxSkew: 2, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", labelSelector: { matchLabels: { a: "b" } }, matchLabelKeys: ["v"], minDomains: 3, nodeTaintsPolicy: "Honor" }] } }, { spread: [{ maxSkew: 2, topologyKey: "zone", whenUnsatisfiable: "DoNotSchedule", selector: { matchLabels: { a: "b" }, matchExpressions: [] }, matchLabelKeys: ["v"], minDomains: 3, nodeTaintsPolicy: "Honor" }] }],
-  ["topology spread without a selector", { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [{ topologyKey: "host", namespaces: [] }] }],
+  ["anti-affinity without a selector",   { spec: apart({ topologyKey: "host" }) },                { antiAffinity: [{ topologyKey: "host", namespaces: [] }] }],
   ["requests",                           { spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "0.1", memory: "1Ki" } } }, { resources: {} }, {}] } }, { requests: { cpu: 100, memory: 1024 }, qosClass: "Burstable" }],
-  ["ports of a sidecar",                 { spec: { containers: [{}], initContainers: [{ restartPolicy: "Always", resources: { requests: { cpu: "1" } } }, { resources: { requests: { cpu: "2" } } }] } }, { requests: { cpu: 3000 }, qosClass: "Burstable" }],
+  ["requests of a sidecar",              { spec: { containers: [{}], initContainers: [{ restartPolicy: "Always", resources: { requests: { cpu: "1" } } }, { resources: { requests: { cpu: "2" } } }] } }, { requests: { cpu: 3000 }, qosClass: "Burstable" }],
   ["requests written as numbers",        { spec: { containers: [{ resources: { requests: { cpu: 0.1, memory: 1024 } } }], overhead: { cpu: 1 } } }, { requests: { cpu: 1100, memory: 1024 }, qosClass: "Burstable" }],
   ["a reported QoS class",               { spec: { containers: [{ resources: { requests: { cpu: "1" } } }] }, status: { qosClass: "Guaranteed" } }, { requests: { cpu: 1000 }, qosClass: "Guaranteed" }],
   ["emptyDir",                           { spec: { volumes: [{ name: "v", configMap: {} }, { name: "e", emptyDir: {} }] } }, { localStorage: true }],
   ["hostPath",                           { spec: { volumes: [{ name: "h", hostPath: { path: "/" } }] } }, { localStorage: true }],
   ["claims",                             { spec: { volumes: [{ persistentVolumeClaim: { claimName: "disk" } }, { persistentVolumeClaim: { claimName: "data" } }] } }, { claims: ["disk", "data"] }],
-  ["a claim that ends with it",          { spec: { volumes: [{ name: "scratch", ephemeral: { volumeClaimTemplate: {} } }] } }, { ephemeralClaims: [`${FACTS.name}-scratch`] }],
+  ["a claim of an ephemeral volume",     { spec: { volumes: [{ name: "scratch", ephemeral: { volumeClaimTemplate: {} } }] } }, { ephemeralClaims: [`${FACTS.name}-scratch`] }],
   ["resource claims",                    { spec: { resourceClaims: [{ name: "gpu" }] } },         { hasResourceClaims: true }],
   ["readiness",                          { status: { conditions: [{ type: "Ready", status: "True" }] } }, { ready: true }],
 ])("a pod with %s", (_, tweak, expected) => {

@@ -95,7 +95,7 @@ export function words(main: string): string {
     .trim();
 }
 
-/** A tenant may put this text into a name or a message. */
+/** A tenant can put this text into a name or a message. */
 export const HOSTILE = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>\u202e\u0007\u0000&amp;`;
 
 /** Returns true if a page shows `HOSTILE` as text, without markup and control characters. */
