@@ -132,7 +132,7 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
     expect(inRules.length, file).toBe(lists.length);
   });
 
-  test("has a default for each object around a default, because the API server skips absent objects", () => {
+  test("has a default for each object that contains a default, because the API server sets no defaults in absent objects", () => {
     const around = [...fields].flatMap(([path, { fallback }]) => (fallback === undefined ? [] : outerOf(path)));
     const absent = around.filter((path) => {
       const { isRequired, fallback } = fields.get(path) ?? {};

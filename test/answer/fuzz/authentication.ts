@@ -37,7 +37,9 @@ export function authenticationProblems(
   const { key } = CONTRACT[endpoint];
   if (key === "Session") return [];
   if (key === "None")
-    return asking.asked.length > 0 ? [`${endpoint}: Lifeboat sent a request to a cluster, although the endpoint is public`] : [];
+    return asking.asked.length > 0
+      ? [`${endpoint}: Lifeboat sent a request to a cluster, although the endpoint is public`]
+      : [];
   const [, , cluster = "", , , token] = pathOf(request).split("/").map(decoded);
   const keys = asking.keys.get(cluster);
   const isKnown = keys !== undefined && presents(key, { request, token }, { keys, now: asking.now });
@@ -46,7 +48,8 @@ export function authenticationProblems(
 }
 
 function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThere: boolean): readonly string[] {
-  const read = asked.length > 0 ? [`${endpoint}: Lifeboat sent a request to a cluster for a caller without a valid key`] : [];
+  const read =
+    asked.length > 0 ? [`${endpoint}: Lifeboat sent a request to a cluster for a caller without a valid key`] : [];
   const isRight = isThere ? isRefused(CONTRACT[endpoint].key, code) : isUnanswered(endpoint, code);
   return isRight ? read : [...read, `${endpoint}: a caller without a valid key got ${code}`];
 }

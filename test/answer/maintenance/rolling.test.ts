@@ -146,12 +146,15 @@ test("when a person cordons the uncordoned node again, the node is evacuated, an
 test.each([
   ["Stop", "Stopped", "Expired,Skipped,Skipped"],
   ["Continue", "Completed", "Expired,Returned,Evacuated"],
-])("a node that a person uncordoned fails after nodeTimeoutSeconds, and whenNodeFails %s decides about the next nodes", async (whenNodeFails, phase, phases) => {
-  const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
-  stage.apps[0]?.pass(120);
-  await ticks(stage, LONG);
-  expect([rollingOf(stage.fake).status.phase, phasesOf(stage.fake).join()]).toEqual([phase, phases]);
-});
+])(
+  "a node that a person uncordoned fails after nodeTimeoutSeconds, and whenNodeFails %s decides about the next nodes",
+  async (whenNodeFails, phase, phases) => {
+    const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
+    stage.apps[0]?.pass(120);
+    await ticks(stage, LONG);
+    expect([rollingOf(stage.fake).status.phase, phasesOf(stage.fake).join()]).toEqual([phase, phases]);
+  },
+);
 
 test("the RollingMaintenance and its nodes have Events", async () => {
   const stage = stageOf();

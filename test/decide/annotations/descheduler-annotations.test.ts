@@ -1,5 +1,6 @@
 /**
- * Tests which annotations launcher pods get, and how long Lifeboat waits for KubeVirt's own controllers to set them.
+ * Tests which annotations launcher pods get, and how long Lifeboat waits for KubeVirt's own controllers to set them. A
+ * marked VMI has an evacuationNodeName.
  */
 import { describe, expect, test } from "vitest";
 import { MOST_PATCHES } from "../../../shared/annotations/descheduler-annotations.ts";
@@ -71,7 +72,7 @@ describe("the annotation request-evict-only", () => {
     }
   });
 
-  test("is written in one patch with the other annotation of the pod", () => {
+  test("is written in one patch with eviction-in-progress", () => {
     expect(annotations({ vmis: [marked()] })).toMatchObject([{ add: GOING }]);
     const going = launcher({ annotations: { [IN_PROGRESS]: "true" } });
     expect(annotations({ launchers: [going] })).toMatchObject([{ add: ASKED, remove: [IN_PROGRESS] }]);

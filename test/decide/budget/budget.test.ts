@@ -29,7 +29,7 @@ import { areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings
 
 // prettier-ignore
 const NEEDED: Cells<readonly [boolean, boolean]> = {
-  // [the VM does not migrate, it does]
+  // [is a budget needed while the VM does not migrate, is it needed while the VM migrates]
   //                       migratable             pinned
   None:                  { migratable: [false, false], pinned: [false, false] },
   LiveMigrate:           { migratable: [true, true],   pinned: [true, true]   },

@@ -12,7 +12,7 @@ function lived(days: number, left: number) {
 
 // prettier-ignore
 test.each([
-  // life  left     and its authority's    verdict
+  // days  left     the authority          verdict
   [3650,   3650,    undefined,             "Valid"],
   [3650,   91,      undefined,             "Valid"],
   [3650,   89,      undefined,             "ExpiresSoon"],

@@ -1,6 +1,6 @@
 /**
  * Tests requests to evict a VM's launcher pod. The tables list the answer by strategy and mobility, and the Evacuation
- * that a request creates, joins or waits for.
+ * that a request creates, joins or waits for. A marked VM has an evacuationNodeName.
  */
 import { describe, expect, test } from "vitest";
 import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";
@@ -59,7 +59,7 @@ describe.each(cellsOf(CELLS))("a VM with strategy %s, %s", (evictionStrategy, mo
       { vmi: without(vmi(own), "evictionStrategy"), settings: settings({ clusterStrategy: evictionStrategy }) },
     ],
     ["a mark for a former node", { vmi: vmi({ ...own, evacuationNodeName: "node00" }) }],
-  ])("is answered with the first answer, given %s", (_, tweak) => expect(answerTo(tweak)).toBe(first));
+  ])("gets the answer to a first request, given %s", (_, tweak) => expect(answerTo(tweak)).toBe(first));
 
   test.each([
     ["Failed", idle],
@@ -105,7 +105,7 @@ test.each<[string, Partial<EvictionFacts>, expected: string]>([
   ["a VM whose mark was lost joins its Evacuation",                      { evacuations: [newborn()] },                              JOINED],
   ["a VM evacuated by a person joins its Evacuation",                      { evacuations: [{ ...newborn(), spec: without(newborn().spec, "pod") }] }, JOINED],
   ["a VM whose Evacuation was withdrawn",                                   { evacuations: [endedEvacuation("Withdrawn")] },           TRIGGERED],
-  // KubeVirt's webhook reviews the same request, and may set the evacuationNodeName first.
+  // KubeVirt's webhook reviews the same request, and can set the evacuationNodeName first.
   ["a VM that KubeVirt's webhook marked first",                       { vmi: marked() },                                         STARTED_BY_KUBEVIRT],
   ["a VM whose mark another function saw first gets the requester's name", { vmi: marked(), evacuations: [foundMarked] }, STARTED_BY_KUBEVIRT],
 ])("eviction of %s: $2", (_, tweak, expected) => expect(answerTo(tweak)).toBe(expected));

@@ -18,7 +18,7 @@ test.each<[string, requestedBy: string, requesters: readonly string[] | undefine
   ["the first known requester is added",           "",        [],         "joe",         "joe"],
   ["the eighth further requester is added",        "admin",   others(7),  "joe",         "joe"],
   ["a ninth further requester is not added",       "admin",   others(8),  "joe",         undefined],
-  ["a long name is added, cut",                    "admin",   [],         LONG,          LONG.slice(1)],
+  ["a long name is added in a shortened form",                    "admin",   [],         LONG,          LONG.slice(1)],
   ["a long name is not added again",               LONG,      [],         LONG,          undefined],
 ])("%s", (_, requestedBy, requesters, ...[asks, added]) => {
   const joined = newborn({ spec: { requestedBy }, status: { requesters } });

@@ -94,7 +94,7 @@ test("a fact that is missing after the last round is a failed read, not absent",
   expect(asked).toHaveLength(64);
 });
 
-test("an incomplete list is a failed read, unless the rule infers no absence", () => {
+test("an incomplete list is a failed read, unless the rule accepts an incomplete list", () => {
   const facts = factsOf({ nodes: new OddList([node()], "node07: too large"), pods: [] });
   expect(facts.readable("nodes")).toEqual({ items: [node()], odd: 1 });
   expect(() => facts.list("nodes")).toThrow("node07: too large");

@@ -57,9 +57,9 @@ describe("other pods", () => {
     ["wait for a launcher pod that does not start",   { left: { pods: [launcher("web")], vmis: [starting] } },   "Evacuating",          ["NotScheduled"]],
     ["block if their kubelet leaves them a minute after their end", { left: { pods: [ending(-60)] } },                        "Blocked",             ["Terminating"]],
     ["do not block before that minute is over",                        { left: { pods: [ending(-59)] } },                         "Evacuating",          []],
-    ["block if they may take an hour or more to end",    { left: { pods: [ending(3600)] } },                        "Blocked",             ["Terminating"]],
-    ["block if they are a guest that may take that long",                      { vmis: [{ ...none, deleting: true }], ...vm(), left: { pods: [{ ...launcher("web"), deleting: true, goneBy: at(86_400).getTime() }], vmis: [{ ...none, deleting: true }] } }, "Blocked", ["Terminating"]],
-    ["do not block if they take less",                      { left: { pods: [ending(3599)] } },                        "Evacuating",          []],
+    ["block if they can take an hour or more to end",    { left: { pods: [ending(3600)] } },                        "Blocked",             ["Terminating"]],
+    ["block if they are a guest that can take an hour or more to end",                      { vmis: [{ ...none, deleting: true }], ...vm(), left: { pods: [{ ...launcher("web"), deleting: true, goneBy: at(86_400).getTime() }], vmis: [{ ...none, deleting: true }] } }, "Blocked", ["Terminating"]],
+    ["do not block if they take less than an hour",                      { left: { pods: [ending(3599)] } },                        "Evacuating",          []],
     ["wait for a launcher pod whose finalizer keeps it, which blocks",                   { left: { pods: [hanging] } },                             "Blocked",             ["Finalizers"]],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);

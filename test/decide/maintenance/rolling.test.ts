@@ -1,4 +1,4 @@
-/** Tests each rule for the next step of a RollingMaintenance. */
+/** Tests each rule for the next step of a RollingMaintenance. A claimed node has the phase Starting. */
 import { describe, expect, test } from "vitest";
 import { asPartOf, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { rollingStatusAfter } from "../../../shared/maintenance/rolling/status.ts";
@@ -72,10 +72,10 @@ describe("the next node", () => {
     ["waits while another one has no virt-handler", EVACUATED, {},                                                "Running Evacuated,Pending,Pending"],
     ["waits while another one is not Ready",                               EVACUATED, { more: { "nodes node-1": { ...backNode("node-1"), ready: false } } }, "Running Evacuated,Pending,Pending"],
     ["waits for a deleted node that is being reinstalled",  evacuatedAt(-3599), isGone,                                   "Running Evacuated,Pending,Pending"],
-    ["waits for a deleted node only so long",                                evacuatedAt(-3600), isGone,                                   "Stopped Gone,Skipped,Skipped"],
+    ["waits for a deleted node at most an hour",                                evacuatedAt(-3600), isGone,                                   "Stopped Gone,Skipped,Skipped"],
     ["starts when a deleted node has registered again",            evacuatedAt(-9), isReturned,                                  "Running Returned,Starting,Pending"],
-    ["starts after a node that does not exist, which failed",               underWay(["Pending", "Pending", "Pending"]), isGone,          "Running Gone,Pending,Pending"],
-    ["starts after a node deleted during its evacuation, which failed",       underWay(["Gone", "Pending", "Pending"], { spec: CONTINUE }), isGone,  "Running Gone,Starting,Pending"],
+    ["fails if it does not exist",               underWay(["Pending", "Pending", "Pending"]), isGone,          "Running Gone,Pending,Pending"],
+    ["starts after a node that failed because it was deleted, with Continue",       underWay(["Gone", "Pending", "Pending"], { spec: CONTINUE }), isGone,  "Running Gone,Starting,Pending"],
     ["waits while another one was uncordoned during its evacuation",         underWay(["Paused", "Pending", "Pending"]), isReturned,       "Running Paused,Pending,Pending"],
     ["is not a node that got its labels later", underWay(["Returned", "Pending"], { spec: LABELS }), {},     "Running Returned,Starting"],
     ["waits for a rollout of KubeVirt",           underWay(["Pending", "Pending", "Pending"]), { more: { kubevirts: [ROLLOUT] } }, "Running Pending,Pending,Pending"],
@@ -110,7 +110,7 @@ describe("the end of a maintenance", () => {
     ["comes at a withdrawal",                                      underWay(["Returned", "Pending", "Pending"], { spec: WITHDRAWN }), {},             "Withdrawn Returned,Skipped,Skipped"],
     ["does not come at a withdrawal while a node is evacuated",    underWay(["Evacuating", "Pending", "Pending"], { spec: WITHDRAWN }), {},           "Running Evacuating,Skipped,Skipped"],
     ["does not come at a withdrawal while a node is claimed",      underWay(["Starting", "Pending", "Pending"], { spec: WITHDRAWN }), NONE,           "Withdrawn Skipped,Skipped,Skipped"],
-    ["is kept when an ended one is applied again",                 underWay(["Evacuated", "Skipped", "Skipped"], { status: { phase: "Stopped" }, spec: { maxUnavailable: 3 } }), {}, "Nothing"],
+    ["does not change when it is applied again",                   underWay(["Evacuated", "Skipped", "Skipped"], { status: { phase: "Stopped" }, spec: { maxUnavailable: 3 } }), {}, "Nothing"],
   ])("%s", (_, rm, around, expected) => expect(inShort(nextOf(rm, around))).toBe(expected));
 
   test("includes the later outcome of a VM that was still moving", () => {
@@ -141,7 +141,7 @@ describe("beside other maintenances of the same node, a node", () => {
   // prettier-ignore
   test.each<readonly [what: string, around: Around, waits: string | undefined]>([
     ["waits for an older one whose turn comes later",                        { others: [underWay(["Pending", "Pending", "Pending"], first)] },            "RollingMaintenance bios"],
-    ["waits for an older one that has not started",                          { others: [rolling(first)] },                                                undefined],
+    ["does not wait for an older one that has not started",                  { others: [rolling(first)] },                                                undefined],
     ["does not wait for an older one that has ended",                        { others: [underWay(["Pending"], { ...first, status: { phase: "Stopped" } })] }, undefined],
     ["does not wait for a younger one whose turn comes later",               { others: [underWay(["Pending"], { ...bios, createdAt: NOW.getTime() })] },  undefined],
     ["waits for a younger one that is evacuating it",                        { others: [underWay(["Evacuating"], { ...bios, createdAt: NOW.getTime() })] }, "RollingMaintenance bios"],

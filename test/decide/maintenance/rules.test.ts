@@ -172,7 +172,7 @@ describe("the status of a NodeEvacuation", () => {
   });
 });
 
-test("each of two NodeEvacuations withdrawn together uncordons, whichever cordoned", () => {
+test("if two NodeEvacuations are withdrawn together, each uncordons the node, even if the other one cordoned it", () => {
   const both = { ne: started({ spec: WITHDRAWN }), rivals: [asked({ ...OTHER, spec: WITHDRAWN })] };
   expect(inShort(nextOf(both))).toBe("Withdrawn Uncordon");
   const later = {

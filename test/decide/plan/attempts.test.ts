@@ -73,16 +73,16 @@ const createdBy = (minutesAgo: number) =>
   attempt("moved", minutesAgo, { targetPod: "source-moved", schedulingSince: at(minutesAgo) });
 
 describe("without its source pod, which a drain deletes, a migration is evidence", () => {
-  test("if the VM started between two pods with one launcher", () => {
+  test("if the VM started between the creations of two pods with the same launcher version", () => {
     expect([proofWithoutSource(8500), proofWithoutSource(9000)]).toEqual(["Proven", "Proven"]);
   });
-  test("if an earlier migration created that pod between two such pods", () => {
+  test("if an earlier migration created the source pod between two pods with the same launcher version", () => {
     expect([proofWithoutSource(99_000, [createdBy(8500)]), proofWithoutSource(99_000, [createdBy(9500)])]).toEqual([
       "Proven",
       "Unproven",
     ]);
   });
-  test("not if the launcher of that time is unknown, or the VM has moved before", () => {
+  test("not if the launcher version of that time is unknown, or the VM has moved before", () => {
     expect([proofWithoutSource(9001), proofWithoutSource(7999), proofWithoutSource(undefined)]).toEqual([
       "Unproven",
       "Unproven",
@@ -90,7 +90,7 @@ describe("without its source pod, which a drain deletes, a migration is evidence
     ]);
     expect(proofWithoutSource(8500, [attempt("moved", 8400, {})])).toBe("Unproven");
   });
-  test("not if KubeVirt may have deleted older migrations", () => {
+  test("not if KubeVirt might have deleted older migrations", () => {
     const older = [1, 2, 3, 4].map((number) => failed("moved", 70 + number));
     expect([proofWithoutSource(8500, older.slice(1)), proofWithoutSource(8500, older)]).toEqual(["Proven", "Unproven"]);
   });

@@ -1,4 +1,7 @@
-/** Tests two things for each class of VMs: what finished migrations prove, and which VM migrates first as a canary. */
+/**
+ * Tests what finished migrations prove about a class of VMs, and which VM of the class migrates first as a canary. VMs of
+ * a class have the same launcher version, machine type, architecture, CPU model and kind of storage.
+ */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanVmi } from "../../../shared/plan/facts.ts";
 import { evidenceOf } from "../../../shared/plan/evidence.ts";
@@ -30,7 +33,7 @@ test("without its source pod, a migration is evidence for no class", () => {
   ]);
 });
 
-test("a canary is chosen before other VMs", () => {
+test("a VM with the annotation for canaries is chosen before other VMs", () => {
   expect(proofs(fleet([], [old("lent", { vmi: { isCanary: true } })]))[0]?.[3]).toBe("apps/lent");
 });
 
@@ -97,16 +100,19 @@ test.each([
     2,
     { unproven: [0, 0], failing: [0, 0], verdicts: ["WillSucceed", "WillSucceed"] },
   ],
-])("a VM that moves twice has the present launcher at the second move, and %s", (_, migrations, parallel, expected) => {
-  const f = fleet(migrations);
-  const { nodes } = planOf(f, options(f, { nodes: ["node01", "node03"], parallel }));
-  const of = <T>(value: (node: (typeof nodes)[number]) => T) => nodes.map(value);
-  expect({
-    unproven: of((node) => node.unproven),
-    failing: of((node) => node.failing),
-    verdicts: of((node) => node.verdict),
-  }).toEqual(expected);
-});
+])(
+  "a VM that moves twice has the current launcher version at the second move, and %s",
+  (_, migrations, parallel, expected) => {
+    const f = fleet(migrations);
+    const { nodes } = planOf(f, options(f, { nodes: ["node01", "node03"], parallel }));
+    const of = <T>(value: (node: (typeof nodes)[number]) => T) => nodes.map(value);
+    expect({
+      unproven: of((node) => node.unproven),
+      failing: of((node) => node.failing),
+      verdicts: of((node) => node.verdict),
+    }).toEqual(expected);
+  },
+);
 
 function firstOf(f: PlanFacts) {
   return planOf(f, options(f, { nodes: ["node01"] })).nodes[0];

@@ -66,8 +66,8 @@ test("nodes that are evacuated at the same time take no VM of each other", () =>
   });
 });
 
-test("a promise holds for any choice of the scheduler and any order of VMs", () => {
-  // If the smallest VMs leave first, both small VMs may use the memory that the large VM needs.
+test("a plan promises success only for any choice of the scheduler and any order of VMs", () => {
+  // If the smallest VMs leave first, both small VMs can use the memory that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],

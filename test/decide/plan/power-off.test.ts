@@ -55,7 +55,7 @@ test("at most three unused volumes are named", () => {
   ]);
 });
 
-test("a volume that is used by no pod stays unused when a drain brings such a pod", () => {
+test("a volume that no pod on its node uses counts as unused, even if a drain brings a pod that uses the volume", () => {
   const residents = [vm("a", 2, { pod: { claims } })];
   const onNode02 = attached({ attachments: [attachment({ nodeName: "node02" })] });
   expect(powerOff(residents, onNode02, ["node01", "node02"])).toEqual([[], [UNUSED]]);

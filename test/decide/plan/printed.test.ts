@@ -44,7 +44,7 @@ test("after a guest has ended, the plan does not promise for later nodes that no
   expect(nodes.map(({ verdict }) => verdict)).toEqual(["WillSucceedWithShutdowns", "WillSucceedWithShutdowns"]);
 });
 
-test("only work for a person has a cross, and the verdict counts unproven VMs", () => {
+test("only lines about work for a person start with a cross, and the verdict counts unproven VMs", () => {
   const f = cluster({ node01: [vm("pinned", 2, { vmi: pinned }), vm("a"), ending], node02: [] });
   const lines = printed(f, { nodes: ["node01"] });
   expect(lines.filter((line) => line.startsWith("×"))).toEqual([expect.stringContaining("VM apps/pinned")]);

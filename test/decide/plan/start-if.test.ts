@@ -85,8 +85,8 @@ test("a plan says nothing about the start if the person may not read everything 
   expect(exitOf(made)).toBe(4);
 });
 
-test("a node that starts with some choices of kube-scheduler only is not promised to start", () => {
-  // If the smallest VMs leave first, both small VMs may use the memory that the large VM needs.
+test("a plan does not promise the start of a node that starts only with some choices of kube-scheduler", () => {
+  // If the smallest VMs leave first, both small VMs can use the memory that the large VM needs.
   const f = cluster({
     node01: [vm("s1", 5), vm("s2", 5), vm("large", 12)],
     node02: [vm("x", 2)],

@@ -28,7 +28,7 @@ test("a drain in which no VM moves has no duration", () => {
 
 // prettier-ignore
 test.each([
-  // of the cluster  of the node  asked      at once
+  // the cluster     the node     concurrency  at once
   [5,                2,           undefined, 2],
   [3,                9,           undefined, 3],
   [5,                5,           1,         1],
@@ -78,8 +78,8 @@ const drains = fc.record({
 });
 
 /**
- * Returns the seconds that a drain takes. The first migration starts after two seconds, and Lifeboat notices the end
- * after three seconds.
+ * Returns the seconds that a drain takes. The first migration starts after two seconds, and Lifeboat notices the end of
+ * the last migration three seconds late.
  */
 function happens(times: readonly number[], atOnce: number): number {
   const ends: number[] = [];

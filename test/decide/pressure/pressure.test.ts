@@ -1,4 +1,7 @@
-/** Tests which VMs leave a node under pressure before its kubelet evicts them, and which nodes they move to. */
+/**
+ * Tests which VMs leave a node under pressure before its kubelet evicts them, and which nodes they move to. A marked VM
+ * has an evacuationNodeName.
+ */
 import { describe, expect, test } from "vitest";
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
@@ -83,8 +86,8 @@ describe("before the kubelet evicts, VMs leave a node under pressure", () => {
 
   // prettier-ignore
   test.each<[string, Partial<VmiFacts>]>([
-    ["with an Evacuation and without a mark",   {}],
-    ["of an owner that has to move it, marked", { evacuationNodeName: NODE, ...EXTERNAL }],
+    ["with an Evacuation and without an evacuationNodeName",           {}],
+    ["that its owner has to move, and that has an evacuationNodeName", { evacuationNodeName: NODE, ...EXTERNAL }],
   ])("except a VM %s, which does not count toward the limit", (_, staying) => {
     const vmsOnNode = [vmOnNode("x", {}, staying), vmOnNode("y", {}, staying), ...abc];
     const evacuations = [evacuationOf("x"), evacuationOf("y")];
@@ -148,8 +151,8 @@ describe("before the kubelet evicts, VMs leave a node under pressure", () => {
 
     // prettier-ignore
     test.each<[string, readonly VmOnNode[], Partial<PressureWorld>, readonly string[]]>([
-      ["as marks, even without room elsewhere, because their controllers know more", [x, y], full,          ["x", "y"]],
-      ["as marks, even if they cannot migrate, because their controllers may stop them",  [external("x", PINNED)],                 {},            ["x"]],
+      ["with only a mark, even without room elsewhere, because their controllers know more than Lifeboat", [x, y], full,          ["x", "y"]],
+      ["with only a mark, even if they cannot migrate, because their controllers might stop them",  [external("x", PINNED)],                 {},            ["x"]],
       ["as many at once as may leave a node",            [x, y, z],                            {},            ["x", "y"]],
       ["beside the VMs that KubeVirt moves",         [x, ...abc],                          {},            ["x", "a", "b"]],
       ["fewer at once if their controllers already migrate one", [external("w", { isMigrating: true }), x, y], {}, ["x"]],
@@ -201,7 +204,7 @@ describe("VMs of a node under pressure move to a node", () => {
     expect(leaving(picky, { candidateNodes: [fast] })).toEqual(["a", "b"]);
   });
 
-  test("even if the last migration added the current node's hostname", () => {
+  test("even if the last migration added the current node's hostname to the pod's nodeSelector", () => {
     const placement = { nodeSelector: { "kubernetes.io/hostname": NODE } };
     const sent = abc.map((one) => ({ ...one, pod: { ...one.pod, placement } }));
     expect(leaving(sent)).toEqual(["a", "b"]);

@@ -18,7 +18,7 @@ import { at, evacuation, migration, node, NODE, NOW, vmi } from "../../support/f
 import { evacuationOf, PRESSURED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
 /**
- * The launcher destroys the guest 315 s after the request to shut down. The shutdown takes 90 s, and a tick may be 75 s
+ * The launcher destroys the guest 315 s after the request to shut down. The shutdown takes 90 s, and a tick can be 75 s
  * late. The shield can refuse the shutdown for the rest: 315 s - 90 s - 75 s = 150 s.
  */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
@@ -78,7 +78,7 @@ describe("the shield covers", () => {
     expect(plan({ pressured })).toEqual(["a", "b", "c"].map((name) => `${name}: ${until(HOLD)}`));
   });
 
-  test.each([until(10), OVER])("no VM again that has the label %s", (shield) => {
+  test.each([until(10), OVER])("no VM a second time that has the label %s", (shield) => {
     const pressured = [{ node: PRESSURED, labels: {}, vmsOnNode: [vmOnNode("a", {}, { ...LONG, shield })], evacuations: [] }];
     expect(plan({ pressured })).toEqual([]);
   });
@@ -92,7 +92,7 @@ describe("before the guard allows a deletion, the shield covers", () => {
     ["a VM that migrates",               moving,                          [],                     [`web: ${until(HOLD)}`]],
     ["a VM whose migration is queued",   {},                              inPhase("Migrating"),   [`web: ${until(HOLD)}`]],
     ["no VM whose migration has failed", {},                              inPhase("BackingOff"),  []],
-    ["no VM again",                      { ...moving, shield: OVER },     [],                     []],
+    ["no VM a second time",              { ...moving, shield: OVER },     [],                     []],
   ])("%s", (_, tweak, evacuations, expected) => {
     const own = vmi({ ...LONG, ...tweak });
     expect(reported(armFor(own, { settings: on, now: NOW, evacuations }))).toEqual(expected);

@@ -39,7 +39,7 @@ const NAMES: readonly LimitName[] = [
 const BEFORE = ["nothing", "inProgress", "evicted", "elsewhere"] as const;
 
 test.each(NAMES.flatMap((limit) => BEFORE.map((before) => [limit, before] as const)))(
-  "a limit %s of 1 is reached or not with one eviction: %s",
+  "a limit %s of 1 is reached or not, with these earlier evictions: %s",
   (limit, before) => {
     const made = counters({ [limit]: 1 }, before);
     const over = { neither: [undefined, undefined], VM: [limit, undefined], both: [limit, limit] };
@@ -49,7 +49,7 @@ test.each(NAMES.flatMap((limit) => BEFORE.map((before) => [limit, before] as con
   },
 );
 
-test("requests and evictions of this cycle count at once, and the first limit in upstream's order is reported", () => {
+test("requests and evictions of the current cycle count at once, and the first limit in upstream's order is reported", () => {
   const made = new Counters({ evictionsTotal: 2, evacuationsPerNode: 1 }, []);
   made.requested(vmPod("a"));
   expect([made.limitReached(VM), made.limitReached(POD)]).toEqual(["evacuationsPerNode", undefined]);

@@ -1,6 +1,6 @@
 /**
- * Tests how long a pod that another component evicts in background is treated as in progress, and which pods the Lease
- * records.
+ * Tests how long a pod that another component evicts in background counts as in progress, and which pods the
+ * descheduler's Lease records.
  */
 import { describe, expect, test } from "vitest";
 import {
@@ -37,19 +37,19 @@ describe("a pod", () => {
     ["with both annotations counts for one TTL",              BOTH,                      noted("in-progress", -600), true,  noted("in-progress", -600)],
     ["with both annotations no longer counts after the TTL",  BOTH,                      noted("in-progress", -601), false, noted("in-progress", -601)],
     ["that was requested counts for one TTL",                 ONLY,                      noted("requested", -600),   true,  noted("requested", -600)],
-    ["that was requested is forgotten after the TTL",         ONLY,                      noted("requested", -601),   false, undefined],
-    ["that was requested and is now in progress counts anew", BOTH,                      noted("requested", -599),   true,  noted("in-progress", 0)],
-    ["that was in progress and was cancelled is forgotten",   ONLY,                      noted("in-progress", -1),   false, undefined],
+    ["that was requested is not recorded after the TTL",         ONLY,                      noted("requested", -601),   false, undefined],
+    ["that was requested and is now in progress counts for a new TTL", BOTH,                      noted("requested", -599),   true,  noted("in-progress", 0)],
+    ["that was in progress and was cancelled is not recorded",   ONLY,                      noted("in-progress", -1),   false, undefined],
     ["in progress without request-evict-only does not count", { [IN_PROGRESS]: "true" }, undefined,                  false, undefined],
-    ["that has lost request-evict-only is forgotten",         {},                        noted("requested", -1),     false, undefined],
-    ["noted by a clock far ahead does not count",             BOTH,                      noted("in-progress", 601),  false, noted("in-progress", 601)],
+    ["that has lost request-evict-only is not recorded",         {},                        noted("requested", -1),     false, undefined],
+    ["recorded by a clock far ahead does not count",             BOTH,                      noted("in-progress", 601),  false, noted("in-progress", 601)],
   ])("%s", (_, annotations, before, ...[counts, after]) => {
     const pod = plainPod("pod", { annotations });
     const { inProgress, memory } = recall(memoryOf(pod.uid, before), { ...recalling, pods: [pod] });
     expect([inProgress, memory.get(pod.uid)]).toEqual([counts ? [pod] : [], after]);
   });
 
-  test("that has ended or is gone is forgotten", () => {
+  test("that has ended or is gone is not recorded", () => {
     const pod = requestedPod("pod", true, { phase: "Succeeded" });
     for (const pods of [[], [pod]]) {
       const { inProgress, memory } = recall(memoryOf(pod.uid, noted("requested", -1)), { ...recalling, pods });
@@ -64,7 +64,7 @@ describe("a pod", () => {
 });
 
 describe("the descheduler's Lease", () => {
-  test("keeps for each pod the time since which it counts, and drops ended entries", () => {
+  test("records for each pod the time since which the pod counts, and loses invalid and replaced entries", () => {
     const before = {
       "requested.lifeboat.dev/a": time(-5),
       "requested.lifeboat.dev/b": time(-4),
@@ -90,13 +90,13 @@ describe("the descheduler's Lease", () => {
     expect(evacuationsRequested(before)).toBe(7);
   });
 
-  test("does not change while the memory does not change", () => {
+  test("does not change if the entries of the pods do not change", () => {
     const before = { "requested.lifeboat.dev/a": time(-5) };
     expect(annotationsAfter(before, readMemory(before), 0)).toEqual({});
     expect([evacuationsRequested(), readMemory().size]).toEqual([0, 0]);
   });
 
-  test("remembers a limited number: requested pods first, then the pods noted earliest", () => {
+  test("records a limited number of pods: requested pods first, then the pods that were recorded first", () => {
     const pods = Array.from({ length: MOST_REMEMBERED + 2 }, (_, i) => requestedPod(`p${i}`, i > 0));
     const [asked, first, ...others] = pods;
     const memory = new Map([
@@ -107,7 +107,7 @@ describe("the descheduler's Lease", () => {
     expect(recalled.memory.size).toBe(MOST_REMEMBERED);
     const kept = [asked, first, others.at(-1)].map((pod) => recalled.memory.has(pod?.uid ?? ""));
     expect(kept).toEqual([true, true, true]);
-    // A forgotten pod is not treated as in progress. Otherwise, the pod would be in progress forever.
+    // A pod that is not recorded does not count. Otherwise, its TTL would start again in each cycle and never end.
     expect(recalled.inProgress).toHaveLength(MOST_REMEMBERED);
     const written = annotationsAfter({}, new Map(pods.map(({ uid }) => [uid, noted("requested", 0)])), 0);
     expect(Object.keys(written)).toHaveLength(MOST_REMEMBERED);

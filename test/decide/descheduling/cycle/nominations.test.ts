@@ -57,10 +57,10 @@ test.each([
   ["an ordinary pod",                                  plainPod("web"), [],                                     true ],
   ["the pod that a VM runs in",                        VM,              [vmiOf(VM)],                            true ],
   ["the target of a migration",                        VM,              [moving("node02", "pod-web", "other")], false],
-  ["on its VMI's node, not one of its active pods",    VM,              [moving("node01", "other")],            false],
+  ["a pod on its VMI's node that is not an active pod of the VMI", VM,              [moving("node01", "other")],            false],
   ["a launcher pod whose VMI is not known",            VM,              [],                                     false],
   ["a launcher pod that has ended",                    vmPod("web", { phase: "Succeeded" }), [],                false],
-  ["another pod that has ended",                       plainPod("web", { phase: "Succeeded" }), [],             true ],
+  ["an ordinary pod that has ended",                   plainPod("web", { phase: "Succeeded" }), [],             true ],
 ] as const)("%s: nominated $3", (_, pod, vmis, expected) => {
   expect(nominated({ pods: [pod], vmis })).toEqual(expected ? ["vms/Everything node01/pod-web"] : []);
 });

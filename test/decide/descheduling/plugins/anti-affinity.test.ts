@@ -56,7 +56,7 @@ describe("RemovePodsViolatingInterPodAntiAffinity", () => {
 
   const both = [pod("a", apart("host")), pod("b", apart("host"))];
 
-  test("counts a pod that is already leaving, and evicts no other, in any order", () => {
+  test("counts a pod that is already leaving as evicted, and evicts no other pod, in any order", () => {
     for (const args of [{}, { inProgressFirst: false }])
       expect(nominated(antiAffinity, args, world({ nodes, pods: both }, {}, ["b"]))).toEqual(["b"]);
   });

@@ -78,9 +78,9 @@ describe("minReplicas", () => {
   test.each([
     [2, "2 replicas",                   [[a], [a]],      true],
     [2, "1 replica",                    [[a]],           false],
-    [1, "1 replica: counts from 2 on",  [[a]],           true],
-    [2, "replicas of others",           [[a], [b]],      false],
-    [2, "two owners: not asked",        [[a, b], [b]],   true],
+    [1, "1 replica, as only values from 2 on apply",  [[a]],           true],
+    [2, "a pod of another owner",       [[a], [b]],      false],
+    [2, "two owners, so no minimum",    [[a, b], [b]],   true],
     [0, "no minimum",                   [[a]],           true],
   ] as const)("minReplicas %i, %s: evictable or not", (minReplicas, _, owners, expected) => {
     const pods = owners.map((of, i) => pod(`p${i}`, { owners: of }));

@@ -60,7 +60,7 @@ describe("a pod's own node", () => {
     expect([fit.fitsAny(subject), fit.fitsAnyOther(subject)]).toEqual([any, other]);
   });
 
-  test("fits or not for each pod separately", () => {
+  test("is judged for each pod separately", () => {
     const nodes = [node("n1"), node("n2", { labels, allocatable: { pods: 1 } }), node("n3", { taints: [t] })];
     const tolerant = { tolerations: [toleration("t")] };
     const pods = [

@@ -119,13 +119,13 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     expect(evicted(topologySpread, args({ labelSelector: labelled({ tier: "x" }) }), seen)).toEqual([]);
   });
 
-  test("takes pods of the next domain if no pod of the largest may leave", () => {
+  test("evicts pods of the next domain if no pod of the largest domain can be evicted", () => {
     const stay = podsIn([4, 0, 0], UNEVICTABLE.daemonSet);
     const pods = [...stay, ...podsIn([0, 3, 0], { spread: own })];
     expect(evicted(topologySpread, args(), world({ nodes: nodesOf(3), pods }))).toEqual(["z1-0"]);
   });
 
-  test("keeps a pod that fits only nodes of domains that are fuller than the average", () => {
+  test("evicts no pod that fits only nodes of domains with more pods than the average", () => {
     const nodes = nodesOf(3).map((one) => (one.name === "n2" ? { ...one, allocatable: { pods: 0 } } : one));
     const seen = world({ nodes, pods: podsIn([5, 4, 0], { spread: own }) });
     expect(evicted(topologySpread, args(), seen)).toEqual([]);
@@ -157,7 +157,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     ]);
   });
 
-  test("keeps a pod that fits no other node, unless topologyBalanceNodeFit is false", () => {
+  test("evicts no pod that fits no other node, unless topologyBalanceNodeFit is false", () => {
     const nodes = [...nodesOf(1), node("n1", { labels: { zone: "z1" }, allocatable: { pods: 0 } })];
     const seen = world({ nodes, pods: podsIn([2, 0], { spread: own }) });
     expect(evicted(topologySpread, args(), seen)).toEqual([]);
@@ -181,7 +181,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
     expect(nominated(topologySpread, args(), many, limits({ total: 1 }))).toEqual(["z0-0", "z1-0"]);
   });
 
-  test("does not count a pod for the next constraint if it leaves for one", () => {
+  test("counts a pod that leaves for one constraint as gone for the next constraint", () => {
     const two = [spread(), spread({ topologyKey: "rack" })];
     const nodes = nodesOf(2).map((one, i) => ({ ...one, labels: { ...one.labels, rack: `r${i}` } }));
     const seen = world({ nodes, pods: podsIn([2, 0], { spread: two }) });
