@@ -1,6 +1,6 @@
 /**
- * Tests that outdated watches lose no VM. Each evacuation ends as it does without watches. The mark of a VM is the VMI's
- * evacuationNodeName.
+ * Tests that outdated watches lose no VM. Each evacuation ends as it does without watches. The mark of a VM is the
+ * VMI's evacuationNodeName.
  */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../functions/reconcile.ts";
@@ -128,7 +128,7 @@ test.each<[string, VmiFacts | undefined, PodFacts | undefined, VmiFacts]>([
   ["a missing pod",                      vmi(),                                                     undefined,                   vmi()],
   ["an earlier VMI of the same name",    vmi({ uid: "before" }),                                    pod(),                       vmi()],
   ["an ended VMI",                       vmi({ phase: "Failed" }),                                  pod(),                       vmi()],
-  ["a VMI that may shut down",           vmi({ ...IF_POSSIBLE, liveMigratable: MOBILITY.pinned }),  pod(),                       vmi(IF_POSSIBLE)],
+  ["a VMI that an eviction may shut down",           vmi({ ...IF_POSSIBLE, liveMigratable: MOBILITY.pinned }),  pod(),                       vmi(IF_POSSIBLE)],
   ["a VMI without protection",           vmi({ evictionStrategy: "None" }),                         pod(),                       vmi()],
 ])("an eviction is not allowed if only the watches show %s", async (_, shownVmi, shownPod, web) => {
   const fake = given(web);

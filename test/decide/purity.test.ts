@@ -90,7 +90,7 @@ const ORDER: readonly (readonly string[])[] = [
 const folderOf = (file: string): string => file.split("/", 1)[0] ?? "";
 const rankOf = (folder: string): number => ORDER.findIndex((rank) => rank.includes(folder));
 
-test.each(ORDER.flat())("shared/%s imports only folders to its left", (folder) => {
+test.each(ORDER.flat())("shared/%s imports only folders of lower ranks", (folder) => {
   const imported = all.filter((file) => folderOf(file) === folder).flatMap(importsOf);
   const folders = new Set(imported.filter((from) => all.includes(from)).map(folderOf));
   folders.delete(folder);

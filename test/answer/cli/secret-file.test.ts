@@ -1,5 +1,5 @@
 /**
- * Tests that the command always creates new files for tokens and keys. No other user can then have prepared the file.
+ * Tests that the command always creates new files for tokens and keys, so that no other user can prepare the file.
  */
 import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";

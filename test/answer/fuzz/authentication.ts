@@ -5,7 +5,7 @@ import { signatureOf } from "./requests/credentials.ts";
 import { decoded, type FuzzedRequest, headersOf, pathOf, textOf } from "./requests/request.ts";
 
 const TOLERANCE_SECONDS = 300;
-/** Lifeboat checks at most so many signatures of a delivery. The Standard Webhooks specification has no limit. */
+/** Lifeboat checks at most this number of signatures of a delivery. Standard Webhooks has no limit. */
 const MOST_SIGNATURES = 8;
 
 export interface Keys {

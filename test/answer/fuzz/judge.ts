@@ -57,12 +57,16 @@ function answerProblems(
   if (c.registryFailed && code === 500) return [];
   const { largest, answers } = CONTRACT[endpoint];
   const schema = new Map(Object.entries(answers)).get(String(code));
-  if (schema === undefined) return isStray(request, answer) ? [] : [`${endpoint}: answered ${code}`];
+  if (schema === undefined)
+    return isStray(request, answer) ? [] : [`${endpoint}: contract.ts does not list the code ${code}`];
   const isDescribed = request.method === "HEAD" ? text === "" : schema.safeParse(parsedJson(text) ?? text).success;
   const checks = [
-    [text.length > largest, `${endpoint}: an answer of ${text.length} bytes`],
-    [!isDescribed, `${endpoint}: ${code} with another body`],
-    [code === 200 && ADMISSION.has(endpoint) && !isItsReview(request, text), `${endpoint}: another request's uid`],
+    [text.length > largest, `${endpoint}: an answer of ${text.length} bytes is too long`],
+    [!isDescribed, `${endpoint}: ${code} with a body that contract.ts does not allow`],
+    [
+      code === 200 && ADMISSION.has(endpoint) && !isItsReview(request, text),
+      `${endpoint}: the uid is not that of the review`,
+    ],
   ] as const;
   return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
 }
@@ -86,7 +90,7 @@ function isItsReview(request: FuzzedRequest, text: string): boolean {
 function secretProblems(request: FuzzedRequest, { text, headers }: Answer): readonly string[] {
   const known = decoded(request.path);
   const canary = canaryIn(text, known) ?? canaryIn([...headers].join("\n"), known);
-  const leaked = canary === undefined ? [] : [`the answer tells a secret: ${canary}`];
+  const leaked = canary === undefined ? [] : [`the answer contains a secret: ${canary}`];
   return isStackTrace(text) ? [...leaked, "the answer has a stack trace"] : leaked;
 }
 
@@ -105,10 +109,10 @@ function pageProblems({ headers, text }: Answer): readonly string[] {
   const isPage = /^text\/html\b/.test(type);
   const isStrict = POLICY.every((one) => policy.includes(one)) && !policy.includes("unsafe");
   const checks = [
-    [isPage && !isStrict, `a policy that is not strict: ${policy}`],
-    [isPage && /<img src=x|<script>/.test(text), "markup of another party's"],
-    [cookie !== "" && !COOKIE.every((one) => cookie.includes(one)), `a cookie for others: ${cookie}`],
-    [!/^\/(?!\/)/.test(header("location") || "/"), `leads away: ${header("location")}`],
+    [isPage && !isStrict, `a Content-Security-Policy that is not strict: ${policy}`],
+    [isPage && /<img src=x|<script>/.test(text), "a page with the markup of another party"],
+    [cookie !== "" && !COOKIE.every((one) => cookie.includes(one)), `a cookie without ${COOKIE.join(", ")}: ${cookie}`],
+    [!/^\/(?!\/)/.test(header("location") || "/"), `a redirect to another host: ${header("location")}`],
   ] as const;
   return checks.flatMap(([isWrong, problem]) => (isWrong ? [problem] : []));
 }
@@ -122,8 +126,10 @@ function writeProblems(
   const first = asked.find(({ write }) => write)?.request;
   if (first === undefined) return [];
   const never = CONTRACT[endpoint].writes === "Never" || isDryRun(request, endpoint);
-  if (never) return [`${endpoint}: changed the cluster by ${first}`];
-  return [400, 401, 413, 415].includes(code) ? [`${endpoint}: answered ${code} after ${first}`] : [];
+  if (never) return [`${endpoint}: Lifeboat changed the cluster by ${first}`];
+  return [400, 401, 413, 415].includes(code)
+    ? [`${endpoint}: the answer is ${code}, but Lifeboat changed the cluster by ${first}`]
+    : [];
 }
 
 function isDryRun(request: FuzzedRequest, endpoint: EndpointName): boolean {

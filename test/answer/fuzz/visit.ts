@@ -70,13 +70,15 @@ async function send(asking: FuzzedRequest, index: number, { isolate, clock }: Co
   try {
     return { request: asking, now, answer: await clock.outcome(isolate.send(asking, index)) };
   } catch (cause) {
-    throw new Error(`the app has thrown, or never answers: ${String(cause)}\n${shown(asking)}`, { cause });
+    throw new Error(`the app has thrown an error, or never answers: ${String(cause)}\n${shown(asking)}`, { cause });
   }
 }
 
 async function rejections({ after }: Isolate): Promise<readonly string[]> {
   const ends = await Promise.allSettled(after);
-  return ends.flatMap((end) => (end.status === "rejected" ? [`rejected after the answer: ${String(end.reason)}`] : []));
+  return ends.flatMap((end) =>
+    end.status === "rejected" ? [`the work after the answer failed: ${String(end.reason)}`] : [],
+  );
 }
 
 /**
@@ -87,7 +89,7 @@ export function logProblems(line: string, but?: RegExp): readonly string[] {
   const canary = canaryIn(line);
   const unexpected = /"error":|Uncaught|exception/.test(line) && but?.test(line) !== true;
   return [
-    ...(canary === undefined ? [] : [`a log line tells a secret: ${canary}: ${line.slice(0, 500)}`]),
+    ...(canary === undefined ? [] : [`a log line contains a secret: ${canary}: ${line.slice(0, 500)}`]),
     ...(unexpected ? [`an unexpected error: ${line.slice(0, 1500)}`] : []),
   ];
 }

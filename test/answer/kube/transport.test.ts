@@ -31,7 +31,7 @@ describe("a broken connection", () => {
   test.each<[string, broken: number, (cluster: Client) => Promise<unknown>, sent: number, answered: boolean]>([
     ["makes a read try again",                        1,        (c) => c.get("virtualmachineinstances", WEB),                 2, true],
     ["makes a read fail when it breaks twice",        2,        (c) => c.get("virtualmachineinstances", WEB),                 2, false],
-    ["makes a write fail, which may have been done",  1,        (c) => act(label, { cluster: c, now: () => NOW }),                1, false],
+    ["makes a write fail, because the API server might have done the write",  1,        (c) => act(label, { cluster: c, now: () => NOW }),                1, false],
   ])("%s", async (...[, broken, ask, sent, answered]) => {
     let count = 0;
     const fetchBroken = async (url: string, init: RequestInit): Promise<Response> => {

@@ -24,7 +24,7 @@ test("a node with a pod that cannot be parsed is not empty, and the status names
   expect(phaseOf(fake)).toBe("Evacuated");
 });
 
-test("while a budget cannot be parsed, no guest is ended, because the budget may be the VM's", async () => {
+test("while a budget cannot be parsed, no guest is ended, because the budget might belong to the VM", async () => {
   const fake = created({ virtualMachines: { whenBlocked: "ShutDown" }, forceShutdowns: true }, [
     { name: "db", vmi: PINNED, runStrategy: "Always" },
     { name: "web", vmi: {}, runStrategy: "Always" },

@@ -1,4 +1,4 @@
-/** Tests that a VM returns to its node by the node's hostname label, which may differ from the node's name. */
+/** Tests that a VM returns to its node by the node's hostname label, which can differ from the node's name. */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { NODE } from "../../support/fixtures.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests that an Evacuation stays active while a person's request for the same pod is a Duplicate. Every kind of
- * reconcile reads the Duplicate.
+ * Tests that an Evacuation stays active while a person's Evacuation of the same pod has the phase Duplicate. Every kind
+ * of reconcile reads the Duplicate.
  */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";

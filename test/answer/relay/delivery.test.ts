@@ -82,7 +82,7 @@ test("a delivery has at most 100 events, and one delivery runs at a time", async
   expect(takenIds()).toEqual(ids(250));
 });
 
-test("an event that may wait is sent once, with its state at the end of the wait", async () => {
+test("an event that is not urgent is sent once, with its state at the end of the wait", async () => {
   await delivery.stop();
   delivery = startDelivering(1000);
   await putMany(1);

@@ -31,7 +31,7 @@ const END = 1_800_000_000;
 // prettier-ignore
 test.each<[string, string, number | undefined]>([
   ["a bound token ends at its exp",                                     jwt(`{"exp":${END}}`),                             END],
-  ["a token's exp may have a fraction (a NumericDate)",                 jwt(`{"exp":${END}.5}`),                           END + 0.5],
+  ["a token's exp can have a fraction (a NumericDate)",                 jwt(`{"exp":${END}.5}`),                           END + 0.5],
   ["a token bound to a pod has no end, because the kubelet renews it",  jwt(`{"exp":${END},"kubernetes.io":{"pod":{}}}`),  undefined],
   ["a Secret's token has no end",                                       jwt('{"sub":"x"}'),                                undefined],
   ["an exp that no Date can hold is no end",                            jwt('{"exp":1e300}'),                              undefined],

@@ -67,7 +67,7 @@ describe("other pods", () => {
     expect(next.more?.blockers?.map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  test("kept by a budget for a minute block", () => {
+  test("block after a budget has kept them for a minute", () => {
     const blockers = [
       {
         namespace: "apps",

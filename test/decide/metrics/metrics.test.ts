@@ -64,7 +64,7 @@ describe("evacuations in progress", () => {
     );
   });
 
-  test("of pods without a VM are counted by their marks", () => {
+  test("are counted in pod_evacuations_in_progress if their VMI has an evacuationNodeName", () => {
     expect(samplesOf("pod_evacuations_in_progress", { evacuations, isDescheduling: true })).toEqual([[2]]);
     expect(rendered({ evacuations })).not.toContain("pod_evacuations");
   });
@@ -101,7 +101,7 @@ describe("evacuations that do not continue", () => {
     ]);
   });
 
-  test("have the time of the oldest of each phase; one without a date has none", () => {
+  test("show the time of the oldest evacuation of each phase, and omit evacuations without a date", () => {
     expect(samplesOf("lifeboat_evacuations_oldest_timestamp_seconds", { evacuations })).toEqual([
       ["Pending", 200],
       ["Migrating", 300],

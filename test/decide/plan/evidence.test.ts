@@ -1,6 +1,6 @@
 /**
- * Tests what finished migrations prove about a class of VMs, and which VM of the class migrates first as a canary. VMs of
- * a class have the same launcher version, machine type, architecture, CPU model and kind of storage.
+ * Tests what finished migrations prove about a class of VMs, and which VM of the class migrates first as a canary. VMs
+ * of a class have the same launcher version, machine type, architecture, CPU model and kind of storage.
  */
 import { expect, test } from "vitest";
 import type { PlanFacts, PlanVmi } from "../../../shared/plan/facts.ts";

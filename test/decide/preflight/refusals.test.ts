@@ -45,15 +45,15 @@ const onHarvester = { ...limited, otherNodes: [node("node02", { labels: { "harve
 
 // prettier-ignore
 test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string, controller: string]>([
-  ["of Rancher's on Harvester's nodes may be raised",                      marked({ labels: RANCHERS }),                                                 onHarvester, "Unknown", "Harvester"],
-  ["of Rancher's that Harvester has written may be raised",                marked({ labels: RANCHERS, managers: ["rancher", "harvester"] }),             limited,     "Unknown", "Harvester"],
-  ["of Rancher's that Harvester has raised for a migration may be raised", marked({ labels: RANCHERS, annotations: { [UID]: "{}" } }),                   limited,     "Unknown", "Harvester"],
+  ["of Rancher's on Harvester's nodes might be raised",                      marked({ labels: RANCHERS }),                                                 onHarvester, "Unknown", "Harvester"],
+  ["of Rancher's that Harvester has written might be raised",                marked({ labels: RANCHERS, managers: ["rancher", "harvester"] }),             limited,     "Unknown", "Harvester"],
+  ["of Rancher's that Harvester has raised for a migration might be raised", marked({ labels: RANCHERS, annotations: { [UID]: "{}" } }),                   limited,     "Unknown", "Harvester"],
   ["of Rancher's that Harvester has to skip blocks",                       marked({ labels: RANCHERS, annotations: SKIPS }),                             onHarvester, "WillBlock", ""],
   ["of Rancher's for pods, which Harvester does not raise, blocks",        marked({ labels: RANCHERS }, { pods: 1, "limits.memory": 3 * GIB }),          onHarvester, "WillBlock", ""],
   ["of Rancher's without Harvester blocks",                                marked({ labels: RANCHERS }),                                                 limited,     "WillBlock", ""],
   ["of a person's on Harvester's nodes blocks",                            marked({}),                                                                   onHarvester, "WillBlock", ""],
-  ["that Managed Tenant Quota has raised once may be raised",              marked({ managers: ["kubectl", "mtq-controller"] }),                          limited,     "Unknown", "managed-tenant-quota"],
-  ["of Application-Aware Quota may be raised",                             marked({ labels: { "aaq.kubevirt.io": "true" } }, { "count/pods": 1 }),       {},          "Unknown", "application-aware-quota"],
+  ["that Managed Tenant Quota has raised once might be raised",              marked({ managers: ["kubectl", "mtq-controller"] }),                          limited,     "Unknown", "managed-tenant-quota"],
+  ["of Application-Aware Quota might be raised",                             marked({ labels: { "aaq.kubevirt.io": "true" } }, { "count/pods": 1 }),       {},          "Unknown", "application-aware-quota"],
   ["that only people have written blocks",                                 marked({ managers: ["kubectl", "kube-controller-manager"] }),                 limited,     "WillBlock", ""],
 ])("a used-up quota %s", (...[, one, more, verdict, controller]) => {
   const answer = preflight(facts({ quotas: [one], ...more }));

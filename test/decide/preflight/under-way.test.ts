@@ -65,7 +65,7 @@ test.each<[string, PreflightFacts, ...[NodeVerdict, PodOutcome, reason: string]]
   ["with KubeVirt's limit of 0 for the cluster",             facts({ settings: settings({ limits: { ...LIMITS, parallelMigrationsPerCluster: 0 } }) }),      "WillBlock", "Blocked", "MigrationsOff"],
   ["with KubeVirt's limit of 0 for a node",                                  facts({ settings: settings({ limits: { ...LIMITS, parallelOutboundMigrationsPerNode: 0 } }) }), "WillBlock", "Blocked", "MigrationsOff"],
   ["with a name longer than a label value",                        long(9),                                                                            "WillBlock",   "Blocked", "NameTooLong"],
-  ["with a long name that this KubeVirt version may shorten",             long(10),                                                                           "Unknown",     "Moves",   "EvacuationTriggered"],
+  ["with a long name that this KubeVirt version might shorten",             long(10),                                                                           "Unknown",     "Moves",   "EvacuationTriggered"],
   ["with a long name and an unknown KubeVirt version",                long(undefined),                                                                    "Unknown",     "Moves",   "EvacuationTriggered"],
   ["whose Evacuation is Blocked",                         vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "Blocked", reason: "PersonsMigration", message: "it cannot start" })] }), "WillBlock", "Blocked", "PersonsMigration"],
   ["whose attempts have failed so far",                   vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "BackingOff", attempts: 2, message: "no room" })] }), "Unknown", "Moves", "EvacuationInProgress"],

@@ -101,7 +101,7 @@ describe("a volume that node02 cannot reach", () => {
   });
 });
 
-test("a volume of another namespace's claim keeps no VM", () => {
+test("a volume of another namespace's claim keeps no VM on its node", () => {
   const volumes = [{ namespace: "other", claim: "disk", reachedFrom: [] }];
   const pods = [launcher("web", { claims: ["disk"] })];
   expect(preflight(facts({ pods, volumes })).pods[0]?.room).toMatchObject({ fits: true });

@@ -151,5 +151,5 @@ export async function settle(fake: FakeCluster): Promise<void> {
     await run({ task: scan, requests: Infinity }, fake, () => undefined);
     if (written() === before) return;
   }
-  throw new Error("it does not come to rest");
+  throw new Error("ten full scans have not settled the cluster");
 }

@@ -118,7 +118,7 @@ export class HostileCluster {
     const path = address.slice(url.origin.length).split("?")[0];
     const wrong = [
       [url.origin !== SERVER && url.origin !== BOUND_SERVER, `a request to ${url.origin}`],
-      [path !== url.pathname, `a path that leads elsewhere: ${path}`],
+      [path !== url.pathname, `a path that the URL parser changes: ${path}`],
       [headers.has("impersonate-user"), "a request as another user"],
       [headers.get("authorization") !== `Bearer ${SECRETS.token}`, "a request without the service account's token"],
       [init.redirect !== "manual", "a request that follows redirects"],

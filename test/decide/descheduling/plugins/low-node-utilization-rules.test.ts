@@ -59,7 +59,7 @@ describe("LowNodeUtilization", () => {
       nodes: [a, b, d].filter((n) => n !== undefined),
       pods: [...at("a", [20, 20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("d", [20])],
     };
-    // Node d may receive pods with 30% of its CPU. The second evicted pod exceeds this limit.
+    // Node d can receive pods with 30% of its CPU. The second evicted pod exceeds this limit.
     expect(evicted(lowNodeUtilization, cpu(20, 50), world(few))).toEqual(["a-0", "a-1"]);
   });
 });
