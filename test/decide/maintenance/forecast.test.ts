@@ -43,7 +43,7 @@ describe("two nodes that are evacuated at the same time", () => {
 
   // prettier-ignore
   test.each([
-    ["an older NodeEvacuation that is due is ahead",    due,      ["bios"]],
+    ["an older NodeEvacuation that is due is ahead: it will start first",    due,      ["bios"]],
     ["a started NodeEvacuation is not ahead, because the preflight reads its VMs", started1, []],
     ["a younger NodeEvacuation is not ahead",                  later,    []],
     ["a paused NodeEvacuation is not ahead",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],

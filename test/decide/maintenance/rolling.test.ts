@@ -29,11 +29,11 @@ const many = Array.from({ length: 501 }, (_, index) => `n-${index}`);
 describe("a RollingMaintenance that has not started", () => {
   // prettier-ignore
   test.each<Row>([
-    ["waits for its hour",                        rolling({ spec: { schedule: { notBefore: time(60) } } }),               {}, "Scheduled"],
+    ["waits until notBefore",                        rolling({ spec: { schedule: { notBefore: time(60) } } }),               {}, "Scheduled"],
     ["paused",                                    rolling({ spec: PAUSED }),                                              {}, "Paused"],
     ["withdrawn",                                 rolling({ spec: WITHDRAWN }),                                           {}, "Withdrawn"],
-    ["is over after its last hour",               rolling({ spec: { schedule: { notAfter: time(0) } } }),                 {}, "Stopped"],
-    ["starts at its hour",                        rolling({ spec: { schedule: { notBefore: time(0) } } }),                {}, "Running Pending,Pending,Pending"],
+    ["is over after notAfter",               rolling({ spec: { schedule: { notAfter: time(0) } } }),                 {}, "Stopped"],
+    ["starts at notBefore",                        rolling({ spec: { schedule: { notBefore: time(0) } } }),                {}, "Running Pending,Pending,Pending"],
     ["selects nodes by labels",                   rolling({ spec: LABELS }),                                              { more: pool("node-10", "node-9") }, "Running Pending,Pending"],
     ["selects no node by unknown labels",         rolling({ spec: LABELS }),                                              { more: pool() }, "Stopped"],
     ["is refused with labels of too many nodes",  rolling({ spec: LABELS }),                                              { more: pool(...many) }, "Stopped"],
@@ -148,7 +148,7 @@ describe("beside other maintenances of the same node, a node", () => {
     ["waits for a younger one that has evacuated it, until it is back",      { others: [underWay(["Evacuated"], { ...bios, createdAt: NOW.getTime() })] }, "RollingMaintenance bios"],
     ["does not wait for a younger one when the node is back",                { others: [underWay(["Returned"], { ...bios, createdAt: NOW.getTime() })] }, undefined],
     ["waits for a separate NodeEvacuation",                                  { nodeEvacuations: [started({ ...bios, spec: { nodeName: "node-1" } })] },   "NodeEvacuation bios"],
-    ["does not wait for a separate NodeEvacuation whose hour has not come",  { nodeEvacuations: [asked({ ...bios, spec: { nodeName: "node-1", schedule: { notBefore: time(60) } } })] }, undefined],
+    ["does not wait for a separate NodeEvacuation before its notBefore",  { nodeEvacuations: [asked({ ...bios, spec: { nodeName: "node-1", schedule: { notBefore: time(60) } } })] }, undefined],
     ["does not wait for a NodeEvacuation of another node",                   { nodeEvacuations: [started({ ...bios, spec: { nodeName: "node-2" } })] },   undefined],
   ])("%s", (_, around, waits) => {
     const next = nextOf(younger, around);
@@ -166,14 +166,14 @@ describe("beside other maintenances of the same node, a node", () => {
 describe("the message", () => {
   // prettier-ignore
   test.each<readonly [what: string, rm: RollingMaintenanceFacts, around: Around, expected: string]>([
-    ["it waits for its hour",         rolling({ spec: { schedule: { notBefore: time(60) } } }),  {}, `starts at ${plain(time(60))}`],
+    ["it waits until notBefore",         rolling({ spec: { schedule: { notBefore: time(60) } } }),  {}, `starts at ${plain(time(60))}`],
     ["a node is being evacuated",       underWay(["Evacuating", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Evacuating", message: "3 of 9 VMs are left" })] }, "waits for node-1: 3 of 9 VMs are left"],
     ["a person uncordons a node early", underWay(["Paused", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Paused", message: "another party has uncordoned the node" })] }, "waits for node-1: another party has uncordoned the node"],
     ["a node has no virt-handler", EVACUATED, {}, "waits for node-1 to be schedulable and Ready again, with a working virt-handler: run kubectl uncordon node-1 when its maintenance is done"],
     ["a node is not back",      EVACUATED, isCordoned, "waits for node-1 to be schedulable and Ready again, with a working virt-handler: run kubectl uncordon node-1 when its maintenance is done"],
     ["a node is blocked",       underWay(["Blocked", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Blocked", message: "1 cannot leave" })] }, "node-1 is Blocked: 1 cannot leave"],
     ["a node has failed",           underWay(["Expired", "Pending", "Pending"]), { nodeEvacuations: [] }, "node-1 is Expired; spec.whenNodeFails is Stop: nodes that were not drained: 2"],
-    ["its hours are over",      underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), {}, `nodes whose drain had not started at ${plain(time(0))} (spec.schedule.notAfter): 2; nodes evacuated: 1 of 3`],
+    ["notAfter has passed",      underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), {}, `nodes whose drain had not started at ${plain(time(0))} (spec.schedule.notAfter): 2; nodes evacuated: 1 of 3`],
     ["it ends with failures",   underWay(["Returned", "Expired", "Returned"], { spec: CONTINUE }), {}, "nodes evacuated: 2 of 3, failed: 1; node-2 is Expired"],
   ])("when %s", (_, rm, around, expected) => expect(nextOf(rm, around)).toMatchObject({ message: expect.stringContaining(expected.trimEnd()) }));
 });

@@ -35,9 +35,9 @@ const ROLLOUT = { kubevirts: [{ isRollingOut: true }], rollingmaintenances: [] }
 describe("a NodeEvacuation that has not started", () => {
   // prettier-ignore
   test.each<Row>([
-    ["waits for its hour",                            { ne: asked({ spec: FUTURE }), node: PLAIN },                             "Scheduled"],
+    ["waits until notBefore",                            { ne: asked({ spec: FUTURE }), node: PLAIN },                             "Scheduled"],
     ["waits for an older one to end",                 { ne: asked(), node: PLAIN, rivals: [older] },                            "Scheduled"],
-    ["is ahead of an older one whose hour has not come",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
+    ["starts before an older one whose notBefore has not passed",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
     ["waits for a younger one that has started",                  { ne: asked(), node: node(CORDONED), rivals: [started(OTHER)] },          "Scheduled"],
     ["waits for a rollout of KubeVirt",               { ne: asked({ spec: { startIf: "WillSucceed" } }), node: PLAIN, more: ROLLOUT }, "Scheduled"],
     ["starts during a rollout with startIf Always",   { ne: asked(), node: PLAIN, more: ROLLOUT },                              "Scheduled Cordon"],
@@ -56,8 +56,8 @@ describe("a NodeEvacuation that has not started", () => {
 describe("the message before the start", () => {
   // prettier-ignore
   test.each<readonly [what: string, world: Situation, expected: string]>([
-    ["names the hour",                              { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
-    ["names the pause before the hour",             { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: the drain has not started, and starts only after it is resumed"],
+    ["names notBefore",                              { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
+    ["names the pause before notBefore",             { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: the drain has not started, and starts only after it is resumed"],
     ["says that the time ended before the start",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `the drain had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x; create another NodeEvacuation with a later time`],
   ])("%s", (_, situation, expected) => {
     const { message } = waiting({ node: PLAIN, ...situation });
@@ -73,8 +73,8 @@ test.each([
   ["its status shows the pause",              started({ spec: { progress: "Paused" }, status: { phase: "Paused" } }),       false],
   ["it was just resumed",                     started({ status: { phase: "Paused" } }),                                     true],
   ["it was just withdrawn",                   started({ spec: { intent: "Withdrawn" }, status: { phase: "Blocked" } }),     true],
-  ["it waits for its hour",                   asked({ status: { phase: "Scheduled" } }),                                    false],
-  ["it was just paused before its hour",      asked({ spec: { progress: "Paused" }, status: { phase: "Scheduled" } }),      true],
+  ["it waits until notBefore",                   asked({ status: { phase: "Scheduled" } }),                                    false],
+  ["it was just paused before notBefore",      asked({ spec: { progress: "Paused" }, status: { phase: "Scheduled" } }),      true],
 ] as const)("a NodeEvacuation is reconciled every few seconds when %s: $2", (_, ne, expected) => expect(isNewsOf(ne)).toBe(expected));
 
 describe("a NodeEvacuation ends", () => {

@@ -49,7 +49,7 @@ describe.each<[string, ReturnType<typeof tainted>]>([
     ["it is withdrawn",                                  [steering(["Withdrawn", "Skipped", "Skipped"], { intent: "Withdrawn" }, "Withdrawn")], []],
     ["a node failed, and another is evacuated",          [steering(["Expired", "Evacuating", "Pending"], { maxUnavailable: 2 })],              []],
     ["a node has failed, and the next ones still start", [steering(["Expired", "Evacuating", "Pending"], { whenNodeFails: "Continue" })],      ["node-3"]],
-    ["its last hour has passed",                         [steering(["Evacuating", "Pending", "Pending"], { schedule: { notAfter: time(0) } })], []],
+    ["notAfter has passed",                         [steering(["Evacuating", "Pending", "Pending"], { schedule: { notAfter: time(0) } })], []],
     ["it was stopped",                                   [steering(["Expired", "Skipped", "Skipped"], {}, "Stopped")],                         []],
     ["it has ended",                                     [steering(["Returned", "Returned", "Returned"], {}, "Completed")],                    []],
     ["another RollingMaintenance awaits the node",       [steering(["Returned"], {}, "Completed"), { ...steering(["Pending"]), uid: "other" }], ["node-1"]],
