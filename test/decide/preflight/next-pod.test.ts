@@ -159,7 +159,7 @@ describe("the next pod", () => {
     ["with more memory than any node has does not fit",                   { template: asks({ guestMemory: 300 * GIB }) },                       "Resources"],
     ["with less memory fits",                                   { template: asks({ guestMemory: GIB }) },                             undefined],
     ["in a pool without nodes does not fit",                            { template: asks({ guestMemory: 2 * GIB, nodeSelector: POOL_B }) },   "NodeAffinity"],
-    ["with a required pod affinity cannot be judged",  { template: asks({ guestMemory: 2 * GIB, unchecked: ["podAffinity"] }) }, "cannot be judged: podAffinity"],
+    ["with a required pod affinity cannot be judged",  { template: asks({ guestMemory: 2 * GIB, unchecked: ["podAffinity"] }) }, "not checked: podAffinity"],
     ["with an unchanged instance type fits",           { template: PLAIN, hasInstancetype: true },                           undefined],
     ["with an instance type during a memory hotplug cannot be judged",  { template: PLAIN, hasInstancetype: true },                           "spec.domain.memory (HotMemoryChange)", ["HotMemoryChange"]],
     ["from a template during a memory hotplug fits",        { template: asks({ guestMemory: 2 * GIB }) },                         undefined, ["HotMemoryChange"]],
