@@ -1,7 +1,8 @@
 /**
- * Tests that no VM is lost if Lifeboat is down or cannot read during a disruption. The absence may be longer than
- * kube-controller-manager keeps the pod's condition, because policies in the API server protect the pods. The clock
- * runs in real time, because these policies measure seconds.
+ * Tests that no VM is lost if Lifeboat is down, or cannot read from the API server, during a disruption.
+ * kube-controller-manager resets the pods' condition DisruptionTarget after two minutes. Lifeboat may be down for
+ * longer, because policies in the API server protect the pods. The clock runs in real time, because these policies
+ * measure seconds.
  */
 import { describe, expect, test } from "vitest";
 import { setTimeout as delay } from "node:timers/promises";
@@ -26,7 +27,7 @@ const USER = "system:serviceaccount:lifeboat-system:lifeboat";
 
 type Cause = "preemption" | "taint";
 type Trouble = "is away" | "cannot read";
-type Begin = "just before" | "in the middle";
+type Begin = "just before" | "in the middle of";
 
 const disrupt = (scene: Scene, cause: Cause) =>
   cause === "taint" ? taint(scene, MAINTENANCE) : preempt(scene, "preemptor", "64Gi");
@@ -48,34 +49,34 @@ async function absence({ stage }: Scene, trouble: Trouble, during: () => Promise
 
 // prettier-ignore
 const ROWS: readonly (readonly [Cause, Trouble, seconds: number, Begin, ("nightly")?])[] = [
-  ["preemption", "is away",     5,   "just before",   "nightly"],
+  ["preemption", "is away",     5,   "just before",      "nightly"],
   ["taint",      "is away",     5,   "just before"],
-  ["preemption", "is away",     20,  "just before",   "nightly"],
-  ["preemption", "is away",     20,  "in the middle", "nightly"],
-  ["preemption", "is away",     60,  "just before",   "nightly"],
-  ["preemption", "is away",     60,  "in the middle", "nightly"],
-  ["preemption", "cannot read", 40,  "just before",   "nightly"],
-  ["preemption", "cannot read", 40,  "in the middle", "nightly"],
-  ["taint",      "is away",     20,  "just before",   "nightly"],
-  ["taint",      "is away",     60,  "in the middle", "nightly"],
-  ["taint",      "is away",     130, "just before",   "nightly"],
-  ["taint",      "cannot read", 40,  "just before",   "nightly"],
-  ["preemption", "is away",     5,   "in the middle", "nightly"],
-  ["taint",      "is away",     20,  "in the middle", "nightly"],
-  ["taint",      "cannot read", 40,  "in the middle", "nightly"],
+  ["preemption", "is away",     20,  "just before",      "nightly"],
+  ["preemption", "is away",     20,  "in the middle of", "nightly"],
+  ["preemption", "is away",     60,  "just before",      "nightly"],
+  ["preemption", "is away",     60,  "in the middle of", "nightly"],
+  ["preemption", "cannot read", 40,  "just before",      "nightly"],
+  ["preemption", "cannot read", 40,  "in the middle of", "nightly"],
+  ["taint",      "is away",     20,  "just before",      "nightly"],
+  ["taint",      "is away",     60,  "in the middle of", "nightly"],
+  ["taint",      "is away",     130, "just before",      "nightly"],
+  ["taint",      "cannot read", 40,  "just before",      "nightly"],
+  ["preemption", "is away",     5,   "in the middle of", "nightly"],
+  ["taint",      "is away",     20,  "in the middle of", "nightly"],
+  ["taint",      "cannot read", 40,  "in the middle of", "nightly"],
 ];
 
 describe("no VM is lost", { timeout: TIMEOUT_MS }, () => {
   for (const [cause, trouble, seconds, begin, night] of ROWS) {
     test(
-      `in a ${cause}, when Lifeboat ${trouble} for ${seconds} s from ${begin} on`,
+      `when Lifeboat ${trouble} for ${seconds} s, starting ${begin} a ${cause}`,
       { tags: night ? [night] : [] },
       async (context) => {
         const scene = await start(context, { faster: 1 });
         const { stage } = scene;
         const names = await createVms(scene, night ? COUNT : FEW);
         stage.sandbox.migrations.configure({ seconds: 5 });
-        if (begin === "in the middle") {
+        if (begin === "in the middle of") {
           await disrupt(scene, cause);
           await eventually(scene, async () => (await moved(scene)).length).toBeGreaterThan(0);
         }

@@ -1,4 +1,4 @@
-/** Draws random nodes of a KubeVirt cluster, with their pods before a drain and the nodes around them. */
+/** Generates random drains: a node with VMs and other pods, and the nodes to which the VMs can move. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";
 import {
@@ -41,7 +41,7 @@ export const anyDrain = fc.record({
   vms: fc.array(anyVm, { minLength: 1, maxLength: 3 }),
   workloads: fc.array(anyWorkload, { maxLength: 1 }),
   targets: fc.array(anyTarget, { minLength: 1, maxLength: 3 }),
-  /** The number of further pods that a quota allows in the namespace of the VMs. */
+  /** The number of pods that a quota allows in addition to the existing pods. If undefined, there is no quota. */
   quota: often<number | undefined>(undefined, 6, 0, 1, 8),
 });
 export type AnyDrain = typeof anyDrain extends fc.Arbitrary<infer T> ? T : never;

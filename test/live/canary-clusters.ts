@@ -18,8 +18,8 @@ import { NAMESPACE, type SimulatedStage } from "./stage.ts";
 import { launcherOf, untilVmi, type Vmi } from "./vm.ts";
 
 /**
- * The points at which a migration fails. `Memory`: libvirt gives up. `Start`: the target pod stops before it is ready.
- * `Transfer`: the target pod stops during the transfer.
+ * The points at which a migration fails. `Memory`: libvirt reports an error. `Start`: the target pod stops before it is
+ * ready. `Transfer`: the target pod stops during the transfer.
  */
 const POINTS = ["Memory", "Start", "Transfer"] as const;
 type Point = (typeof POINTS)[number];
@@ -69,7 +69,7 @@ export function classText(one: Readonly<Record<"launcher" | "machine" | "cpu" | 
 
 const shape = fc.record({
   kinds: fc.uniqueArray(kindShape, { minLength: 2, maxLength: 5, selector: classOf }),
-  /** The point at which the first kind fails, so that at least one kind fails. */
+  /** The point at which migrations of the first kind of VM fail, so that at least one kind cannot migrate. */
   fails: fc.constantFrom(...POINTS),
 });
 

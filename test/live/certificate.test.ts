@@ -1,6 +1,6 @@
 /**
- * Tests that `lifeboat install` renews the certificate of Lifeboat in the cluster. A review that fails during the
- * renewal could cost a VM.
+ * Tests that `lifeboat install` renews the certificate of the in-cluster Lifeboat without a failed admission review. A
+ * failed review could cost a VM.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSandboxAsChosen } from "../../infra/lab/stage/control-plane.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests Lifeboat's own descheduler, and Lifeboat beside another descheduler that treats evictions in background as in
- * progress.
+ * Tests Lifeboat's own descheduler, and Lifeboat beside another descheduler that counts evictions in background as
+ * evictions in progress.
  */
 import { dump } from "js-yaml";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -54,7 +54,7 @@ async function taint(name: string): Promise<void> {
   await stage.client.patch(nodes, { name }, { type: "merge", body: { spec: { taints } } });
 }
 
-test("VMs that a cycle requests migrate after it, and the next cycle does not request them again", async () => {
+test("VMs whose eviction a cycle requests migrate after the cycle, and the next cycle does not request it again", async () => {
   const names = ["vm-1", "vm-2"];
   for (const name of names) await createVm(stage, name, { node: "node01" });
   await taint("node01");
@@ -70,7 +70,7 @@ test("VMs that a cycle requests migrate after it, and the next cycle does not re
     const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom("node01"));
     expect(vmi.status?.phase).toBe("Running");
   }
-  // Migrations of drains have a higher priority than these migrations for the descheduler.
+  // Migrations for the descheduler have this priority. Migrations of drains have the priority system-critical.
   const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
   expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
   // Completed launcher pods still exist, but the descheduler ignores them.

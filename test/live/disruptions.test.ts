@@ -90,14 +90,14 @@ test("given a device taint, its manager retries until the VM has moved, and Life
   }
 });
 
-test("given a NoExecute taint that is removed, the VM stays unmarked; a VM whose taint remains is deleted", async () => {
+test("given a NoExecute taint that is removed, the VM stays; a VM whose taint remains is deleted", async () => {
   const spared = await createVmOn("spared", { evictionStrategy: "External" });
   const other = await createVmOn("other", { evictionStrategy: "External" });
   const [pod, otherPod] = await Promise.all([spared.pod(), other.pod()]);
   await taint("spared", [MAINTENANCE]);
   await spared.until("marked", ({ status }) => status?.evacuationNodeName === "spared");
   await taint("spared", []);
-  // This taint has a later deadline.
+  // Taints `other` after `spared`. When the VM on `other` is deleted, the deadline of the VM on `spared` has passed.
   await taint("other", [MAINTENANCE]);
   await expect.poll(other.events).toContain("Normal DeletionRefused");
   const { namespace, name } = otherPod.metadata;
@@ -120,7 +120,7 @@ test("given memory pressure, the VM leaves before the kubelet evicts it", async 
   await expectMoved(vm, "NodePressure");
 });
 
-test("given memory pressure, an External VM is marked before the kubelet evicts it", async () => {
+test("given memory pressure, an External VM gets an evacuationNodeName before the kubelet evicts it", async () => {
   const vm = await createVmOn("external", { memory: "2Gi", evictionStrategy: "External" });
   stage.sandbox.stats.setAvailable("external", "memory.available", "1Gi");
   await vm.until("marked", ({ status }) => status?.evacuationNodeName === "external");
@@ -177,7 +177,7 @@ test.each([
   stage.sandbox.kubelets.start(node);
 });
 
-test("given a preemption that bypassed the guard, the VM of the terminating pod is marked", async () => {
+test("given a preemption that bypassed the guard, the VM of the terminating pod gets an evacuationNodeName", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVmOn("unseen");
   const pod = await vm.pod();
@@ -191,7 +191,7 @@ test("given a preemption that bypassed the guard, the VM of the terminating pod 
   stage.sandbox.migrations.configure({ seconds: 0.1 });
 });
 
-test("given a node that ends, Karpenter's forced deletion waits until the VM has moved", async () => {
+test("given a node that Karpenter terminates, its forced deletion of a pod waits until the VM has moved", async () => {
   // The pod's grace period is longer than the node's remaining time, so Karpenter deletes the pod without an eviction.
   const vm = await createVmOn("ending", { terminationGracePeriodSeconds: 600 });
   const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);

@@ -109,7 +109,7 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-/** Simulated migrations take a fixed time. test/decide/preflight/duration.test.ts tests their forecast. */
+/** Simulated migrations take a fixed time. test/decide/preflight/duration.test.ts tests the forecast of that time. */
 if (IS_REAL)
   test("nine in ten drains take as long as their forecast, within a factor of two", () => {
     const timed = all.flatMap(({ said: { time }, took }) =>

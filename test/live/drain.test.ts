@@ -122,7 +122,7 @@ const AWAY = [
 
 test.each(AWAY)("%s: a drain survives an API server that is away for %s", LONG, async (node, _, seconds) => {
   const names = await createVms(node, FEW);
-  // Retries the drain as a person does, because kubectl may end with an error.
+  // Retries the drain as a person does, because kubectl can end with an error.
   const again = () => drain(node).done.catch(() => false);
   const first = await startQueued(stage.client, names, () => ({ done: again() }));
   await stage.sandbox.apiServer.suspend();

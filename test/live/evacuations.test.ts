@@ -30,7 +30,7 @@ async function withdraw(vm: Vm): Promise<void> {
   await stage.client.patch(evacuations, active?.metadata ?? { name: "" }, { type: "merge", body });
 }
 
-test("a cancelled Evacuation leaves no mark, no pending migration and no Warning", async () => {
+test("a cancelled Evacuation leaves no evacuationNodeName, no pending migration and no Warning", async () => {
   const vm = await createVm(stage, "kept");
   await closeQueue(stage.client);
   await vm.evict();
@@ -46,7 +46,7 @@ test("a cancelled Evacuation leaves no mark, no pending migration and no Warning
   expect(items.map(({ spec }) => spec?.minAvailable)).toEqual([2]);
 });
 
-test("under the drain taint, KubeVirt keeps the mark of a cancelled Evacuation, and the condition Released names the taint", async () => {
+test("given the drain taint, KubeVirt keeps evacuationNodeName after a cancellation, and the condition Released names the taint", async () => {
   await createNode(stage.client, "drained");
   const vm = await createVm(stage, "drained", { node: "drained" });
   await closeQueue(stage.client);
@@ -152,7 +152,7 @@ test(
   "given KubeVirt's back-off before the last attempt, the Evacuation names the back-off, and `lifeboat retry` ends the back-off",
   { tags: ["backoff"] },
   async ({ onTestFinished }) => {
-    // The clock is an hour ahead, so KubeVirt's back-off lasts an hour.
+    // The cluster's clock is an hour ahead, and KubeVirt's back-off lasts an hour.
     const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     const optional = ["optional/migration-policy/migration-policy.yaml"];
     const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };

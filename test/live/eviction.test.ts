@@ -66,7 +66,7 @@ const CELLS: readonly (readonly [strategy: string, migratable: boolean, first: W
 ];
 
 test.each(CELLS)(
-  "a VM with strategy %s that can migrate (%s): its first eviction is %s, a repeated one %s",
+  "strategy %s, live-migratable %s: the first eviction is %s, a repeated eviction is %s",
   async (...cell) => {
     const [evictionStrategy, migratable, first, repeated] = cell;
     stage.sandbox.migrations.configure({ seconds: 600 });
@@ -90,7 +90,7 @@ test.each(CELLS)(
   },
 );
 
-test("an evicted VM gets a mark, a budget, one migration and Events, and moves", async () => {
+test("an evicted VM gets an evacuationNodeName, a budget, one migration and Events, and moves", async () => {
   const vm = await createVm(stage, "whole");
   expect(await vm.evict()).toMatchObject({ code: 429, message: `${DENIED}${TRIGGERED} "vms/whole"` });
   expect((await vm.untilMoved()).metadata.uid).toBe(vm.uid);
@@ -179,7 +179,7 @@ test("given an External VM, the answer names the owner's migration, and Lifeboat
   expect(await vm.migrations()).toHaveLength(1);
 });
 
-test("given a migration that always fails, the Evacuation is abandoned, and the VM runs unmarked", async () => {
+test("given migrations that always fail, the Evacuation is abandoned, and the VM runs without evacuationNodeName", async () => {
   stage.sandbox.migrations.configure({ outcome: () => "Failed" });
   const vm = await createVm(stage, "stuck");
   await vm.evict();

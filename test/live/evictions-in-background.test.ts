@@ -81,7 +81,7 @@ test("EvacuationInBackground: the webhook that refused an eviction removes the p
   expect(await cycle()).toMatchObject({ results: {}, evacuationsInProgress: 0 });
 });
 
-test("EvacuationLimitReached: evictions in progress count toward the limit of requested pods", async () => {
+test("EvacuationLimitReached: evictions in progress count toward the limit of evictions", async () => {
   await setPolicy({ maxNoOfPodsToEvictTotal: 3 });
   // The pods in progress come first, although their names sort last.
   for (const name of ["x", "y"]) await create(name, true);

@@ -16,7 +16,7 @@ export interface FormOptions {
   readonly optional: readonly string[];
   readonly onLog: (line: string) => void;
   readonly relay: boolean | undefined;
-  /** Called when the CustomResourceDefinitions exist, and before Lifeboat may read its configuration. */
+  /** Called when the CustomResourceDefinitions exist, but before Lifeboat has permission to read its configuration. */
   readonly configure: () => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Sends the same requests over a network to the bundled Worker in workerd and to the in-cluster server. Tests how each
+ * Sends fuzzed requests over a network to the bundled Worker in workerd and to the in-cluster server. Tests how each
  * runtime handles the requests. visit.ts checks the requests that Lifeboat sends to the cluster.
  */
 import type { IncomingMessage } from "node:http";
@@ -109,7 +109,7 @@ export async function visit(open: Open, requests: number): Promise<ReadonlyMap<s
     const alive = await opened.fetch("/healthz");
     const problems = [
       ...answers.flatMap((one) => one.problems),
-      ...((await alive.text()) === '{"healthy":true}' ? [] : ["it is no longer there"]),
+      ...((await alive.text()) === '{"healthy":true}' ? [] : ["Lifeboat does not answer /healthz any more"]),
       ...cluster.problems,
       ...log.splice(0).flatMap((line) => logProblems(line)),
     ];
@@ -124,7 +124,7 @@ export async function visit(open: Open, requests: number): Promise<ReadonlyMap<s
   }
 }
 
-/** Shortens the timeout of a deletion, because Lifeboat may hold a deletion until the timeout. */
+/** Shortens the timeout of a deletion's review, because Lifeboat can delay the answer until the timeout. */
 function impatient(request: FuzzedRequest): FuzzedRequest {
   if (!request.path.includes("deletions")) return request;
   return { ...request, path: `${request.path.split("?")[0]}?timeout=200ms` };
@@ -143,7 +143,7 @@ async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedReques
     return [];
   }
   const answer = await answerOf(response);
-  // The platform sends these answers before Lifeboat gets the request.
+  // The runtime (workerd or Node) sends these answers before Lifeboat gets the request.
   if (answer.code === 431 || ([400, 417].includes(answer.code) && answer.text === "")) return [];
   const judged = judge(asked, answer, { keys: KEYS, registryFailed: false, asked: [], now });
   if (takesEvents || !judged.outcome.startsWith("events ")) return [judged];

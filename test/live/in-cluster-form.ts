@@ -52,7 +52,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
     await scale(1);
     await until("serves", isServing);
     await until("is ready", isReady);
-    await until("is asked", isAsked);
+    await until("has a caBundle in each webhook object", isAsked);
   };
   const running: RunningForm = {
     url: `https://${HOST}`,
@@ -76,7 +76,7 @@ export async function startInClusterForm(sandbox: Sandbox, options: FormOptions)
     another: () => Promise.resolve({ ...running, stop: nothing }),
     async reinstall(files) {
       await install(files);
-      await until("is asked", isAsked);
+      await until("has a caBundle in each webhook object", isAsked);
     },
   };
 }
@@ -109,7 +109,7 @@ function placed(manifest: Manifest): Manifest {
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {
-    if (end.aborted) throw new Error(`after a minute it is not so that Lifeboat ${what}`);
+    if (end.aborted) throw new Error(`waited a minute in vain until Lifeboat ${what}`);
     await delay(50);
   }
 }

@@ -43,7 +43,7 @@ beforeAll(async () => {
   const featureGates = { PreemptionEvictionLiveMigration: true };
   await configureLifeboat(sandbox.client, { ...QUICK, featureGates });
   await untilReady();
-  await until("is asked", () => areWebhooksPointed(sandbox.client));
+  await until("has a caBundle in each webhook object", () => areWebhooksPointed(sandbox.client));
   // With the shipped failurePolicy Ignore, the test would not notice a failed review.
   await setFailurePolicy("Fail");
 });

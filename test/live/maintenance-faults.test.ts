@@ -134,7 +134,7 @@ test(
       await letAMinutePass(node);
       return (await on.stage.client.get(nodeEvacuations, { name: node }))?.status;
     };
-    // The last restart may have ended after the tick. The next tick then finds that only a person can act.
+    // The last restart can end after the tick. In that case, only the next tick finds that a person has to act.
     await expect.poll(statusAMinuteLater).toMatchObject({
       phase: "Blocked",
       blockers: [{ reason: "Abandoned" }],
@@ -146,7 +146,7 @@ test(
       .filter(({ spec, status: is }) => spec.by === "Restart" && is?.phase === "Restarted")
       .map(({ metadata, status: is }) => [metadata.creationTimestamp, is?.completionTime] as const)
       .toSorted(([, a = ""], [, b = ""]) => (a < b ? -1 : 1));
-    // Creation times have whole seconds.
+    // Creation times have whole seconds, so the comparison ignores the fraction of the completion time.
     expect(Date.parse(second?.[0] ?? "")).toBeGreaterThanOrEqual(Date.parse(`${first?.[1]?.slice(0, 19)}Z`));
     on.stage.sandbox.migrations.configure({ outcome: () => "Succeeded" });
   },

@@ -43,7 +43,7 @@ test("a NodeEvacuation waits for its component, evacuates the node, and returns 
   // The completed launcher pod has been deleted.
   const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
   expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
-  // After the evacuation, the cordon belongs to a person.
+  // After the evacuation, Lifeboat removes its annotation and leaves the cordon, so that a person decides about it.
   const node = await on.stage.client.get(core.nodes, { name: "full" });
   expect(node?.spec?.unschedulable).toBe(true);
   expect(node?.metadata.annotations).not.toHaveProperty("lifeboat.dev/cordoned-by");

@@ -26,7 +26,7 @@ export function startMinutes(scheduled: (time: Date) => Promise<void>, passing: 
       await delay(pauseMs);
       const started = performance.now();
       if (!stopped.signal.aborted) await tick().catch(() => undefined);
-      // Leaves time for the test.
+      // Pauses at least as long as the tick took, so that slow ticks leave time for the test.
       pauseMs = Math.max(TICK_MS, performance.now() - started);
     }
   };

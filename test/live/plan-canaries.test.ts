@@ -79,7 +79,7 @@ function expected({ evidence: { classes } }: Plan, { points }: CanaryCluster) {
 
 const seeds = Array.from({ length: CLUSTERS }, (_, at) => SEED + at);
 
-test.for(seeds)("one canary a class finds the failing classes of cluster %i", { timeout: 300_000 }, async (seed) => {
+test.for(seeds)("one canary per class finds the failing classes of cluster %i", { timeout: 300_000 }, async (seed) => {
   const cluster = canaryClusterFor(seed);
   onTestFinished(await setUp(stage, cluster));
   const { plan, canaries } = await afterCanaries();

@@ -67,7 +67,7 @@ async function guestsOf(names: readonly string[]): Promise<ReadonlyMap<string, s
 }
 
 test(
-  "ten nodes are evacuated one after another despite kills; a pause starts none, and a blocked node expires",
+  "ten nodes are evacuated one after another despite kills; no node starts during a pause, and a blocked node expires",
   LONG,
   async () => {
     const names = await createNodes("r", 10, 5);

@@ -1,6 +1,6 @@
 /**
- * Tests the shield after Lifeboat's webhook allows a deletion. With the shield, a VM moves after SIGTERM. Without the
- * shield, the guest shuts down.
+ * Tests the shield, which delays the shutdown of a guest after Lifeboat's webhook has allowed the deletion of its pod.
+ * With the shield, a VM moves after SIGTERM. Without the shield, the guest shuts down.
  */
 import { GUARD_FILES } from "../../infra/lab/stage/apply.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startStage } from 
 import { createVm, setDisrupted, type Vm } from "./vm.ts";
 
 const SCHEDULER = "system:kube-scheduler";
-/** kube-controller-manager resets a condition that is older than two minutes. */
+/** Twice the deadline must be less than two minutes, because kube-controller-manager resets an older condition. */
 const DEADLINE_SECONDS = 30;
 
 let stage: Stage;
@@ -66,7 +66,7 @@ test("a preempted VM whose migration is still queued at the guard's deadline wai
   await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
   await openQueue(stage.client);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
-  // A reconcile with old facts may create another Evacuation, which also reaches the phase Moved.
+  // A reconcile with outdated facts can create a second Evacuation, which also reaches the phase Moved.
   await expect.poll(async () => new Set(await ends(vm))).toEqual(new Set(["Moved"]));
   await expect.poll(() => labelOf(vm)).toBeUndefined();
 });

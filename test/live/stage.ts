@@ -52,7 +52,7 @@ export interface Stage<S extends Sandbox = Sandbox> {
   readonly client: KubeClient;
   stopWorker(): Promise<void>;
   restartWorker(): Promise<void>;
-  /** Starts another Worker without the state of the first Worker. The test must stop it. */
+  /** Starts a second Worker without the state of the first Worker. The test must stop the second Worker. */
   anotherWorker(): Promise<RunningForm>;
   /** Runs the scheduled work of one minute. Every tenth minute includes a full scan. */
   tick(): Promise<void>;

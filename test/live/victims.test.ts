@@ -59,7 +59,7 @@ async function doomed({ stage }: Scene, names: readonly string[]): Promise<reado
   return names.filter((name) => !safe.has(name));
 }
 
-// Runs the tests concurrently, because each test waits for its own pauses of some seconds.
+// Runs the tests concurrently, because each test waits for some seconds without work.
 describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
   test("victims of one preemption move although the API server is suspended, and held deletions take no seats", async (context) => {
     const scene = await start(context);
@@ -115,7 +115,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
       // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone.
-      // A VM that moves to the other one of the two nodes is a victim of the next round.
+      // A VM that moves from one of these nodes to the other is preempted there again.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);
       expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);

@@ -36,8 +36,8 @@ const FASTER = 10;
 const STEP_MS = 20;
 const CLASS = "urgent";
 /**
- * The maximum number of requests per minute: 12 at intervals of five seconds, one more at the end of a round, and one
- * repeated request.
+ * The maximum number of requests per minute and pod: 12 at intervals of five seconds, one more at the end of a round
+ * of retries, and one repeated request.
  */
 const MOST_A_MINUTE = 14;
 /** The maximum delay between a request and its log entry. */

@@ -72,7 +72,7 @@ test("when a pod of a higher PriorityClass preempts a VM, the VM moves, and the 
 });
 
 test(
-  "without virt-handler a VM cannot migrate, and its pod is kept past the deadline",
+  "without virt-handler a VM cannot migrate, and its pod is not deleted after the guard's deadline",
   { tags: ["nightly"], timeout: TIMEOUT_MS },
   async () => {
     const vm = await createVmOn("tainted");

@@ -30,7 +30,7 @@ export function vmOf({ client }: Stage, { metadata: { name, uid }, status }: Vmi
   };
 }
 
-/** Creates a VM, and lets Lifeboat create its PodDisruptionBudget. By default, the VM can migrate. */
+/** Creates a VM, and lets Lifeboat create the VM's PodDisruptionBudget. By default, the VM can migrate. */
 export async function createVm(stage: Stage, name: string, tweak: Partial<Parameters<Stage["createVm"]>[0]> = {}) {
   const vmi = await stage.createVm({ name, evictionStrategy: "LiveMigrate", ...tweak });
   await stage.reconcile();

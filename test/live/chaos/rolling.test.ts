@@ -57,20 +57,20 @@ const SEEN = [
   ["a VM that was never on the node",   historyOf(vmi("1", "b")),                                            []],
 ] as const;
 
-test.each(SEEN)("the judge knows the true outcomes of %s", (_, history, expected) => {
+test.each(SEEN)("the chaos run accepts only the true outcomes of %s", (_, history, expected) => {
   const outcomes = ["Moved", "Restarted", "ShutDown", "Stopped", "Abandoned", "LeftBehind", "Open"];
   const isTrue = (outcome: string) =>
     outcomeProblems(part("a", "Withdrawn", [one(outcome)]), history, TIMES).length === 0;
   expect(outcomes.filter(isTrue)).toEqual(expected);
 });
 
-test("the judge reports a target node that differs from the observed node", () => {
+test("the chaos run reports a target node that differs from the observed node", () => {
   const history = historyOf(vmi("1", "a"), vmi("1", "b"));
   expect(outcomeProblems(part("a", "Evacuated", [one("Moved", "b")]), history, undefined)).toEqual([]);
   expect(outcomeProblems(part("a", "Evacuated", [one("Moved", "c")]), history, undefined)).toHaveLength(1);
 });
 
-test("the judge reports a VM on a node that counts as empty, and a VM without a named outcome", () => {
+test("the chaos run reports a VM left on a node that is Evacuated, and a VM that a NodeEvacuation does not name", () => {
   const history = historyOf(vmi("1", "a"));
   expect(outcomeProblems(part("a", "Evacuated", [one("LeftBehind")]), history, undefined)).toEqual([
     "NodeEvacuation ne-a (Evacuated) says that web is LeftBehind",

@@ -85,7 +85,7 @@ describe("explain node", () => {
 });
 
 describe("plan", () => {
-  test("prints a row for each node, what blocks and who can change it, and exits by the worst verdict", async () => {
+  test("prints a row for each node, what blocks and who can change it, and exits with the worst verdict's code", async () => {
     const { code, out, err } = await call("plan node01 node02");
     expect(code).toBe(3);
     expect(err).toContain("reading pods");
@@ -119,7 +119,7 @@ describe("plan", () => {
     });
   });
 
-  test("-o json prints the nodes with their times, the evidence, and unread facts", async () => {
+  test("-o json prints the nodes with their times, the evidence, and the facts that could not be read", async () => {
     const { out } = await call("plan node01 -o json");
     expect(JSON.parse(out.join("\n"))).toMatchObject({
       verdict: "WillSucceed",

@@ -28,7 +28,7 @@ beforeAll(async () => {
   stage = await startStage({ ticking: false, configuration: { evacuation: { backoffSeconds: 20 } } });
   const body = { spec: { configuration: { evictionStrategy: "LiveMigrate" } } };
   await stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body });
-  // The API server calls Lifeboat for this eviction. The full scan sets the condition WebhookCalled.
+  // The API server calls Lifeboat's webhook for this eviction. The full scan then sets WebhookCalled to True.
   await (await createVm(stage, "web")).evict({ deleteOptions: { dryRun: ["All"] } });
   await stage.reconcile();
   await waitFor(stage.client, {
@@ -89,7 +89,7 @@ test("given a healthy installation, the doctor prints every check and exits with
   expect({ code, err }).toEqual({ code: 0, err: [] });
 });
 
-test("given a user without permissions, each check names the missing one, and the exit code is 4", async () => {
+test("given a user without permissions, each check names its missing permission, and the exit code is 4", async () => {
   const { client, sandbox } = stage;
   const path = "/api/v1/namespaces/default/serviceaccounts";
   await client.raw({ method: "POST", path, body: { metadata: { name: "nobody" } } });

@@ -8,7 +8,7 @@ import { useDrains } from "./drain-stage.ts";
 const on = useDrains();
 
 describe("given a node with VMs and other pods", () => {
-  test("a drain moves VMs, evicts other pods, keeps DaemonSets, exits with 0, and has a report of each", async () => {
+  test("a drain moves VMs, evicts other pods, keeps DaemonSet pods, exits with 0, and reports each VM", async () => {
     const node = await on.freshNode();
     const names = [await on.vmOn(node), await on.vmOn(node), await on.vmOn(node)];
     await on.createOtherPod({ node, name: `web-${node}`, controller: "ReplicaSet" });
@@ -160,8 +160,8 @@ test("--at schedules the drain with a forecast, and the node stays as it is", as
     afterwards: { returnVMs: "WhenUncordoned" },
   });
   expect([found?.status?.verdict, await on.isCordoned(node)]).toEqual(["WillSucceed", false]);
-  // A second drain of the node must not succeed before the node is empty, because a script may reboot the node
-  // afterwards.
+  // A second drain of the node must not succeed before the node is empty, because a script could reboot the node after
+  // the second drain.
   const { code: joined, err } = await on.lifeboat(`drain ${node} --timeout 1s`);
   expect([joined, err.some((line) => line.endsWith("exists already, and this command follows it"))]).toEqual([1, true]);
 });

@@ -73,12 +73,12 @@ const RELEASED = "ghcr.io/lifeboat/lifeboat:0.3.0";
 
 // prettier-ignore
 test.each([
-  ["none is there",        undefined,                             RELEASED,  RELEASED],
-  ["an older release's",   "ghcr.io/lifeboat/lifeboat:0.2.0",     RELEASED,  RELEASED],
-  ["by its digest",        "ghcr.io/lifeboat/lifeboat@sha256:00", RELEASED,  RELEASED],
-  ["of another registry",  "registry.test:5000/lifeboat:0.2.0",   RELEASED,  "registry.test:5000/lifeboat:0.2.0"],
-  ["a build of one's own", "registry.test:5000/lifeboat:0.2.0",   undefined, "registry.test:5000/lifeboat:0.2.0"],
-])("without --image, the image is kept or not: %s", (_, present, ofRelease, expected) => {
+  ["no server",             undefined,                             RELEASED,  RELEASED],
+  ["an older release",      "ghcr.io/lifeboat/lifeboat:0.2.0",     RELEASED,  RELEASED],
+  ["a release's digest",    "ghcr.io/lifeboat/lifeboat@sha256:00", RELEASED,  RELEASED],
+  ["another registry",      "registry.test:5000/lifeboat:0.2.0",   RELEASED,  "registry.test:5000/lifeboat:0.2.0"],
+  ["an unreleased command", "registry.test:5000/lifeboat:0.2.0",   undefined, "registry.test:5000/lifeboat:0.2.0"],
+])("without --image, install keeps or replaces the image of the installed server: %s", (_, present, ofRelease, expected) => {
   expect(imageBeside(present, ofRelease)).toBe(expected);
 });
 

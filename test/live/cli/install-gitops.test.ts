@@ -134,7 +134,7 @@ const CONFIGURATIONS: Resource = {
 };
 
 test.runIf(isInstalled)(
-  "the export prints no secret, and after kubectl apply Lifeboat works with an own Secret and authority and keeps both",
+  "the export prints no secret, and after kubectl apply Lifeboat uses and keeps the administrator's Secret and CA",
   async () => {
     const { client } = sandbox;
     const authority = await createAuthority("ours");

@@ -1,5 +1,6 @@
 /**
- * A stage for `lifeboat install`: a KubeVirt cluster without Lifeboat, and a Worker that has no entry for the cluster.
+ * A stage for `lifeboat install`: a KubeVirt cluster without Lifeboat, and a Worker. The Worker does not have the entry
+ * with the cluster's address and tokens yet.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

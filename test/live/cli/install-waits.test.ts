@@ -32,7 +32,7 @@ async function taint(taints: readonly object[] | null): Promise<void> {
   }
 }
 
-test("a quota for one pod of two is named with its remedy, and install ends when the quota is raised", async () => {
+test("a quota that allows only one of two pods is named with its remedy, and install ends after the quota's deletion", async () => {
   const quota = { namespace: "lifeboat-system", name: "few" };
   await sandbox.client.create(namespaces, { metadata: { name: quota.namespace } });
   await sandbox.client.create(resourceQuotas, { metadata: quota, spec: { hard: { pods: "1" } } });
@@ -40,7 +40,7 @@ test("a quota for one pod of two is named with its remedy, and install ends when
   const raise = async () => {
     const { items } = await sandbox.client.list(deployments, quota.namespace);
     refused += items.some(({ status }) => status?.conditions?.some(({ type }) => type === "ReplicaFailure")) ? 1 : 0;
-    // The command has read the Deployment since the first refusal.
+    // Deletes the quota only after the command has had time to read the refusal from the Deployment.
     if (refused === 3) await sandbox.client.delete(resourceQuotas, quota);
   };
   const { code, err } = await call(INSTALL, { meanwhile: raise });
