@@ -1,6 +1,6 @@
 /**
- * Runs Lifeboat's app as a platform does. The test controls the clock, and waits for work that continues after an
- * answer.
+ * Runs Lifeboat's app as its runtime (workerd or Node) does. The test controls the clock, and waits for work that
+ * continues after an answer.
  */
 import { setImmediate } from "node:timers/promises";
 import { createApp } from "../../functions/app.ts";
@@ -78,7 +78,7 @@ export interface Instead extends Partial<Platform> {
   readonly registry?: IsolateState["registry"];
 }
 
-/** Returns the platform of an isolate. Tests read its clock, its log, and the work that continues after an answer. */
+/** Returns a simulated runtime. Tests read its clock, its log, and the work that continues after an answer. */
 export function newPlatform(instead: Partial<Platform> = {}, start = NOW) {
   let now = start.getTime();
   const log: Record<string, unknown>[] = [];

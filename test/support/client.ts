@@ -27,6 +27,6 @@ function throwing(resource: string, issue: string): never {
 }
 
 export function present<T>(found: T | undefined): T {
-  if (found === undefined) throw new Error("it is not there");
+  if (found === undefined) throw new Error("expected a value, got undefined");
   return found;
 }

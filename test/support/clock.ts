@@ -1,4 +1,4 @@
-/** A virtual clock. Its time advances only when no other work is left. Waits take no real time. */
+/** A virtual clock. Its time advances only when all work waits for the clock. Waits take no real time. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Platform } from "../../functions/env.ts";
@@ -57,7 +57,7 @@ export class VirtualClock {
 
   /** Returns the result of the work. Advances the clock until the work is done. */
   async outcome<T>(work: Promise<T>): Promise<T> {
-    if (!(await this.settle([work]))) throw new Error("it never ends");
+    if (!(await this.settle([work]))) throw new Error("the work never ends");
     return await work;
   }
 

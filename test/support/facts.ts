@@ -33,7 +33,8 @@ export class OddList {
 
 function answerIn(map: FactMap, question: Question): Answer {
   const text = textOf(question);
-  if (!Object.hasOwn(map, text)) throw new Error(`the rule asked for "${text}", which this test does not know`);
+  if (!Object.hasOwn(map, text))
+    throw new Error(`the rule asked for "${text}", which is not in this test's map of facts`);
   const value = map[text];
   if (value instanceof ClusterError) throw value;
   return value instanceof OddList ? value : { value };

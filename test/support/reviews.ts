@@ -38,8 +38,8 @@ export function evictionOf({ namespace, name }: { readonly namespace: string; re
 }
 
 /**
- * Returns the AdmissionReview of a pod's deletion by the scheduler, as `infra/kubernetes/optional/guard/guard.yaml`
- * requests it.
+ * Returns the AdmissionReview of a pod's deletion by the scheduler. The webhook in
+ * `infra/kubernetes/optional/guard/guard.yaml` gets such reviews.
  */
 export function deletionOf(oldObject: unknown, more: Json = {}): Json {
   const request = {

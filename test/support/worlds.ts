@@ -18,10 +18,11 @@ export interface Around extends Omit<HistoryWorld & EvacuationWorld, "facts"> {
   readonly migrations: readonly MigrationFacts[];
   readonly budgets: readonly BudgetFacts[];
   readonly pods: readonly PodFacts[];
-  /** The Events. If undefined, a rule may not read Events. */
+  /** The Events. If undefined, a rule that reads Events fails the test. */
   readonly events: readonly SeenEvent[] | undefined;
   /**
-   * The number of VMs that migrate, and the number of them that leave node01. If undefined, a rule may not read them.
+   * The number of VMs that migrate, and the number of them that leave node01. If undefined, a rule that reads these
+   * numbers fails the test.
    */
   readonly queue: { readonly running: number; readonly leaving: number } | undefined;
   readonly more: FactMap;

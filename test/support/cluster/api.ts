@@ -223,8 +223,8 @@ function withStatus(object: JsonObject, status: Json | undefined): JsonObject {
 }
 
 /**
- * Applies a patch. Returns 422 if a JSON patch does not apply or one of its tests fails. Returns 409 if a merge patch
- * has another UID or resourceVersion.
+ * Applies a patch. Returns 422 if a JSON patch does not apply or one of its `test` operations fails. Returns 409 if the
+ * UID or resourceVersion in a merge patch differs from the object's.
  */
 function patchedBy(found: JsonObject, body: unknown): JsonObject | Reply {
   if (!Array.isArray(body)) {

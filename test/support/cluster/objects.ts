@@ -7,7 +7,7 @@ import { asJson, isObject, type JsonObject } from "../json.ts";
 
 export function object(fields: object): JsonObject {
   const made = asJson(fields);
-  if (!isObject(made)) throw new TypeError("an object is an object");
+  if (!isObject(made)) throw new TypeError("expected an object");
   return made;
 }
 

@@ -26,7 +26,7 @@ export interface Meta {
 export function object(kind: string, metadata: Meta, rest: Readonly<Record<string, unknown>>): JsonObject {
   const own = { uid: uidOf(metadata.name), resourceVersion: "1", generation: 1, creationTimestamp: time(-600) };
   const made = asJson({ kind, metadata: { ...own, ...metadata }, ...rest });
-  if (!isObject(made)) throw new TypeError("an object is an object");
+  if (!isObject(made)) throw new TypeError("expected an object");
   return made;
 }
 

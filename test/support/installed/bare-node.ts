@@ -1,6 +1,6 @@
 /**
- * Creates a node without taints in a sandbox without a node controller, which would otherwise remove the taint of a new
- * node.
+ * Creates a node without taints in a sandbox without a node controller. In other sandboxes, the node controller removes
+ * the taint of a new node.
  */
 import { type KubeClient, type Node, nodes } from "../../../infra/sandbox/index.ts";
 

@@ -88,7 +88,7 @@ export interface Situation extends Partial<Omit<NodeWorld, "facts">> {
   readonly vms?: Readonly<Record<string, Partial<VirtualMachineFacts> | undefined>>;
   /** Facts about the pods that remain on the node. Launcher pods are included only if a test needs them. */
   readonly left?: Partial<PreflightFacts>;
-  /** Facts about the free capacity of other nodes. If they are absent, the rule may not read them. */
+  /** Facts about the free capacity of other nodes. If they are absent, a rule that reads them fails the test. */
   readonly preflight?: PreflightFacts;
   readonly attachments?: readonly VolumeAttachmentFacts[] | ClusterError;
   readonly more?: FactMap;

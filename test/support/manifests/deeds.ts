@@ -66,7 +66,7 @@ const steps = <D extends string>(deeds: Readonly<Record<D, Steps>>) => deeds;
 
 export const DEEDS = steps({
   evict: { configuration: ALONE, given: situations.createdVm, done: evict },
-  "look before a drain": {
+  "forecast a drain": {
     configuration: OFF,
     given: situations.storing,
     done: (trial) => visit(trial, `/nodes/${NODE.name}`),
@@ -85,12 +85,12 @@ export const DEEDS = steps({
     },
     done: cancel,
   },
-  "take over a mark": {
+  "adopt an evacuationNodeName": {
     configuration: ALONE,
     given: situations.created("LiveMigrate", { evacuationNodeName: "node01" }),
     done: reconcile,
   },
-  "hurry a migration that KubeVirt delays": {
+  "end the back-off of a migration": {
     configuration: OFF,
     given: situations.delayedAndRetried,
     done: tick,

@@ -1,4 +1,4 @@
-/** Builds Lifeboat's kustomizations as `kubectl kustomize` does. Tests use it because kubectl may not be installed. */
+/** Builds Lifeboat's kustomizations as `kubectl kustomize` does, because a test's machine might have no kubectl. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";
@@ -96,7 +96,7 @@ function configMap(
   const given = literals.map((literal) => literal.split("=", 2));
   const read = files.map((file) => [file, readFileSync(join(folder, file), "utf8")]);
   const { disableNameSuffixHash, ...metadata } = options;
-  if (disableNameSuffixHash !== true) throw new Error(`${name}: its name would have a suffix`);
+  if (disableNameSuffixHash !== true) throw new Error(`${name}: kustomize would add a suffix to this name`);
   return { kind: "ConfigMap", metadata: { name, ...more, ...metadata }, data: Object.fromEntries([...given, ...read]) };
 }
 
@@ -134,6 +134,6 @@ function changedAt(value: unknown, [key, ...rest]: readonly string[], change: (o
   if (Array.isArray(value))
     return value.map((item, i) => (key === "*" || key === String(i) ? changedAt(item, rest, change) : item));
   const fields = new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
-  if (!fields.has(key)) throw new Error(`there is no ${key}`);
+  if (!fields.has(key)) throw new Error(`a patch's path has the key ${key}, which does not exist`);
   return Object.fromEntries(fields.set(key, changedAt(fields.get(key), rest, change)));
 }

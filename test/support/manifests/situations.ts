@@ -150,7 +150,7 @@ export async function covered(trial: Trial): Promise<void> {
   await trial.cluster.client.create(webhookConfigurations, { metadata: KUBEVIRT_WEBHOOKS, webhooks: [webhook] });
 }
 
-/** Creates the same Evacuation as another process of Lifeboat, just before Lifeboat creates it. */
+/** Simulates a second process of Lifeboat. Creates the Evacuation that Lifeboat is about to create. */
 export async function startedMeanwhile({ cluster }: Trial, request: string, body: unknown): Promise<void> {
   if (!request.startsWith("POST ") || !request.endsWith("/evacuations")) return;
   const path = request.slice("POST ".length);

@@ -1,4 +1,4 @@
-/** Fails a whole test run if one test file takes too long. At the end, the run waits for the longest file. */
+/** Fails a whole test run if one test file takes too long, because the run ends only after its longest file. */
 import type { Reporter, TestModule } from "vitest/node";
 
 /**

@@ -7,9 +7,9 @@ import { IS_REAL } from "../../../infra/lab/stage/control-plane.ts";
 
 const REASONS = {
   faults: "faults are injected into the API server",
-  clock: "the cluster has a clock of the test's",
-  backoff: "KubeVirt's own back-off is another one",
-  handler: "virt-controller asks virt-handler, which has no server of its own in a sandbox",
+  clock: "the test controls the cluster's clock",
+  backoff: "the test changes the duration of KubeVirt's own back-off",
+  handler: "virt-controller sends requests to virt-handler, which does not serve them in a sandbox",
   groups: "kube-scheduler's feature gate for groups of pods is off",
   images: "KubeVirt's feature gate for volumes of images is off",
   unannotated: "KubeVirt does not annotate launcher pods for the descheduler",
@@ -24,7 +24,7 @@ export const SIMULATED_ONLY = Object.entries(REASONS).map(([name, description]) 
 /** The tag of long tests. With the simulated control plane, they run only if LIFEBOAT_NIGHTLY is set. */
 export const NIGHTLY = {
   name: "nightly",
-  description: "minutes of many VMs",
+  description: "tests that take minutes, or create many VMs",
   skip: !IS_REAL && !process.env["LIFEBOAT_NIGHTLY"],
 };
 
