@@ -1,6 +1,6 @@
 /**
  * Tests that no VM is lost if Lifeboat is down, or cannot read from the API server, during a disruption.
- * kube-controller-manager resets the pods' condition DisruptionTarget after two minutes. Lifeboat may be down for
+ * kube-controller-manager resets the pods' condition DisruptionTarget after two minutes. Lifeboat can be down for
  * longer, because policies in the API server protect the pods. The clock runs in real time, because these policies
  * measure seconds.
  */

@@ -39,7 +39,7 @@ type Oddity = typeof anyOddity extends fc.Arbitrary<infer T> ? T : never;
 
 const anyMaintenance = fc.constantFrom("None", "None", "OfTheNode", "OfTheNodePaused", "OfATarget");
 
-/** Draws a situation without a quota, because a quota would refuse a leftover launcher pod. */
+/** Generates a situation without a quota, because a quota would refuse a leftover launcher pod. */
 const anySituation = fc
   .record({ drain: anyDrain, odd: fc.array(anyOddity, { minLength: 3, maxLength: 3 }), maintenance: anyMaintenance })
   .map(({ drain, odd, ...more }) => ({

@@ -1,6 +1,7 @@
 /**
- * Creates random clusters with VMs of several classes. KubeVirt reports all VMs as live-migratable, but the migrations
- * of some classes always fail.
+ * Creates random clusters with VMs of several classes. VMs of one class have the same launcher image, machine type, CPU
+ * model, storage and architecture. KubeVirt reports all VMs as live-migratable, but the migrations of some classes
+ * always fail.
  */
 import * as fc from "fast-check";
 import { expect } from "vitest";

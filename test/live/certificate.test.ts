@@ -49,7 +49,7 @@ async function certificateIn(client: KubeClient): Promise<string> {
   return Buffer.from(data["tls.crt"] ?? "", "base64").toString();
 }
 
-/** A replica reads its Secret every 10 s. */
+/** After this time, each replica has read a changed Secret. A replica reads its Secret every 10 s. */
 const READ_MS = 12_000;
 
 test("no review fails during a renewal of the certificate", { tags: ["nightly"], timeout: 180_000 }, async () => {

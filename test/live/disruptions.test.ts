@@ -77,7 +77,7 @@ test("given a NoExecute taint, the VM moves, and a pod that tolerates the taint 
   expect(await isDeleted(daemon)).toBe(false);
 });
 
-test("given a device taint, its manager retries until the VM has moved, and Lifeboat does not delete the pod", async () => {
+test("given a device taint, the device taint manager retries until the VM has moved, and Lifeboat does not delete the pod", async () => {
   const vm = await createVmOn("device");
   const { user, groups } = USERS.deviceTaintManager;
   const manager = taintDeviceOf({ client: stage.client.as(user, groups), clock: systemClock, pod: await vm.pod() });
@@ -170,8 +170,8 @@ test.each([
   end(pod);
   const fieldSelector = `involvedObject.uid=${pod.metadata.uid},reason=Killing`;
   await expect.poll(async () => (await stage.client.list(events, NAMESPACE, { fieldSelector })).items).not.toEqual([]);
-  // Records a later Event, about the pod of `next`. When Lifeboat has handled it, Lifeboat has also handled the Event
-  // Killing.
+  // Records an Event about the pod of `next` after the Event Killing about the pod of `vm`. When Lifeboat has handled
+  // the second Event, it has also handled the first Event.
   await beginEviction(next);
   expect(await vm.evacuations()).toEqual([]);
   stage.sandbox.kubelets.start(node);
@@ -191,7 +191,7 @@ test("given a preemption that bypassed the guard, the VM of the terminating pod 
   stage.sandbox.migrations.configure({ seconds: 0.1 });
 });
 
-test("given a node that Karpenter terminates, its forced deletion of a pod waits until the VM has moved", async () => {
+test("given a node that Karpenter terminates, Karpenter's forced deletion of a pod waits until the VM has moved", async () => {
   // The pod's grace period is longer than the node's remaining time, so Karpenter deletes the pod without an eviction.
   const vm = await createVmOn("ending", { terminationGracePeriodSeconds: 600 });
   const client = stage.client.as(USERS.karpenter.user, USERS.karpenter.groups);

@@ -1,7 +1,7 @@
 /**
- * Tests that drains of random nodes end as `lifeboat explain node` predicts. KubeVirt, Lifeboat and other clients drain
- * nodes with different CPUs, quotas, PodDisruptionBudgets, taints and rollouts. The nightly run drains 500 nodes, or
- * 100 nodes on a real control plane.
+ * Tests that drains of random nodes end as `lifeboat explain node` predicts. The nodes have different CPUs, quotas,
+ * PodDisruptionBudgets and taints, and some drains take place during a rollout of KubeVirt. The nightly run drains 500
+ * nodes, or 100 nodes on a real control plane.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import * as fc from "fast-check";

@@ -101,7 +101,7 @@ test("a VM that arrived in another cluster counts as moved, although its VMI her
   await vm.evict();
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
-  // The VMI's migration state stays unfinished, so KubeVirt creates no other migration.
+  // The VMI's migration state stays unfinished, so KubeVirt creates no second migration.
   await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
   const virtController = stage.client.as(VIRT_CONTROLLER);
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
@@ -119,7 +119,8 @@ test("given a volume that is being hotplugged, the eviction of its pod is refuse
       namespace: NAMESPACE,
       name: "hp-volume-7c9qd",
       labels: { "kubevirt.io": "hotplug-disk" },
-      // virt-controller deletes a hotplug pod that it controls if the VMI does not have the volume.
+      // The launcher is not the pod's controller. Otherwise virt-controller would delete the pod, because the VMI does
+      // not have the volume.
       ownerReferences: [Object.assign(ownerReferenceTo(launcher, pods), { controller: false })],
     },
     spec: { nodeName: vm.node, containers: [{ name: "hotplug-disk", image: "none" }] },
@@ -152,7 +153,7 @@ test(
   "given KubeVirt's back-off before the last attempt, the Evacuation names the back-off, and `lifeboat retry` ends the back-off",
   { tags: ["backoff"] },
   async ({ onTestFinished }) => {
-    // The cluster's clock is an hour ahead, and KubeVirt's back-off lasts an hour.
+    // The cluster's clock is an hour ahead of Lifeboat's clock, so Lifeboat sees a back-off of an hour.
     const clock = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
     const optional = ["optional/migration-policy/migration-policy.yaml"];
     const configuration = { evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60 } };

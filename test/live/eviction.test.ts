@@ -139,7 +139,7 @@ async function mark(vm: Vm): Promise<void> {
   await kubeVirt.patch(virtualMachineInstances, { namespace: NAMESPACE, name: vm.name }, { type: "json", body });
 }
 
-test("while a VM moves, a repeated eviction is in progress, and an eviction of its target pod is refused", async () => {
+test("while a VM moves, a repeated eviction counts as in progress, and an eviction of its target pod is refused", async () => {
   stage.sandbox.migrations.configure({ seconds: 600 });
   const vm = await createVm(stage, "repeat");
   await evictAndMark(vm);

@@ -100,7 +100,7 @@ test("EvacuationLimitReached: evictions in progress count toward the limit of ev
   expect(asked()).toEqual(["a", "b"]);
 });
 
-test("EvacuationLimitReached: limits per node and per namespace count only evacuations", async () => {
+test("EvacuationLimitReached: evacuation limits per node and namespace count evacuations in progress", async () => {
   for (const limit of ["maxNoOfPodsEvacuationsPerNode", "maxNoOfPodsEvacuationsPerNamespace"]) {
     await setPolicy({ [limit]: 1 });
     await create(`${limit.toLowerCase()}-x`, true);

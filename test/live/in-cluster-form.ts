@@ -1,6 +1,6 @@
 /**
- * Runs Lifeboat as a Deployment on its own node. The Deployment has one replica, because a test makes only one replica
- * read a changed configuration.
+ * Runs Lifeboat as a Deployment on its own node. The Deployment has only one replica, because a test's request for a
+ * full scan makes only one replica read a changed configuration.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -105,7 +105,7 @@ function placed(manifest: Manifest): Manifest {
   return { ...manifest, spec: { ...spec, replicas: 1, template } };
 }
 
-/** Polls without `expect`, because some stages start before all tests. */
+/** Polls without `expect`, because some stages start in `beforeAll`, in which `expect.poll` does not work. */
 export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = AbortSignal.timeout(60_000);
   while (!(await isSo())) {

@@ -110,7 +110,7 @@ async function expectMoved(names: readonly string[], node: string): Promise<void
   }
 }
 
-test("while a drain evicts a replica, renewed tokens and a deleted replica cost no VM and no annotation", async () => {
+test("while a drain evicts a replica, renewed tokens and a deleted replica lose no VM and no migration's cause", async () => {
   const names = await createVms("drained", "node01", 3);
   const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
   await sandbox.processes.renewTokens();
@@ -126,7 +126,7 @@ test("while a drain evicts a replica, renewed tokens and a deleted replica cost 
   await untilReady();
 }, 120_000);
 
-/** A killed process cannot answer a review, so the failurePolicy decides. */
+/** The failurePolicy is Ignore in this test, because a killed process cannot answer a review. */
 test(
   "when the leader is killed and later deleted, another replica takes the Lease, and no VM is lost",
   { tags: ["nightly"], timeout: 120_000 },
@@ -151,7 +151,7 @@ test(
 
 /**
  * Counts the requests in the VMs' namespace. The other requests depend on the drain's duration and not on the number of
- * VMs. The bench measures all requests of a drain of 200 VMs.
+ * VMs. `npm run bench` measures all requests of a drain of 200 VMs.
  */
 test(
   "a drain makes at most 18 requests for each VM in its namespace",

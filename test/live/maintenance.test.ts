@@ -19,7 +19,7 @@ async function rollOut(targetDeploymentID: string): Promise<void> {
   await on.stage.client.patch(kubeVirts, KUBEVIRT.metadata, { type: "merge", body }, { subresource: "status" });
 }
 
-test("a NodeEvacuation waits for its component, evacuates the node, and returns the VM after the uncordon", async () => {
+test("a NodeEvacuation waits for the component maintenance, evacuates the node, and returns the VM after the uncordon", async () => {
   await createNode(on.stage.client, "full");
   await createVirtualMachine(on.stage.client, "Always", vm("returns", "full"));
   await createPod(on.stage.client, { name: "daemon", node: "full", tolerations: [{ operator: "Exists" }] });
@@ -100,6 +100,6 @@ test("a scheduled NodeEvacuation reports its forecast, waits for a rollout, and 
   await rollOut(DEPLOYED.observedDeploymentID);
   const { status } = await on.until(node, "Refused");
   expect(status?.message).toContain("startIf is WillSucceed, and the verdict is WillBlock");
-  // Another function may cordon the node at this moment.
+  // Polls, because a concurrent reconcile can cordon the node for a moment.
   await expect.poll(() => on.isCordoned(node)).toBe(false);
 });

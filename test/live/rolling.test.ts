@@ -1,6 +1,6 @@
 /**
- * Tests RollingMaintenances with the shipped manifests: ten nodes with a window, a node that blocks, a pause, and a
- * process of Lifeboat that is killed repeatedly.
+ * Tests RollingMaintenances with the shipped manifests: ten nodes with a maintenance window, a node that blocks, a
+ * pause, and a process of Lifeboat that is killed repeatedly.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";

@@ -132,13 +132,13 @@ const evacuation = (name: string) => stage.client.get(evacuations, { namespace: 
 const nodeEvacuation = (name: string) => stage.client.get(nodeEvacuations, { name });
 
 describe("after the upgrade", () => {
-  test.each(EVACUATIONS)("Evacuation $name is $becomes", async ({ name, becomes }) => {
+  test.each(EVACUATIONS)("Evacuation $name has the phase $becomes", async ({ name, becomes }) => {
     await expect
       .poll(async () => (await evacuation(name))?.status?.phase, { timeout: 60_000 * PATIENCE })
       .toBe(becomes);
   });
 
-  test.each(NODE_EVACUATIONS)("NodeEvacuation $name is $becomes", async ({ name, becomes, outcomes }) => {
+  test.each(NODE_EVACUATIONS)("NodeEvacuation $name has the phase $becomes", async ({ name, becomes, outcomes }) => {
     const said = async () => {
       const { phase, outcomes: all = [] } = (await nodeEvacuation(name))?.status ?? {};
       const listed = all.map(({ name: vm, outcome }) => `${vm} ${outcome}`).toSorted();

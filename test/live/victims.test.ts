@@ -87,7 +87,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     await preempt(scene, "first", "30Gi");
     await preempt(scene, "second", "30Gi");
     for (const name of ["first", "second"]) await untilPreempted(scene, name);
-    // Some VMs may stay, because the node may have enough memory for them beside the preemptors.
+    // Some VMs can stay on the node if it has enough memory for them and for the preemptors.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
@@ -130,7 +130,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     "VMs that never move are deleted after the deadline, the last victim after the others",
     NIGHT,
     async (context) => {
-      // Lifeboat's clock measures the deadline.
+      // The cluster's clock is not faster than Lifeboat's clock, which measures the deadline.
       const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
       await createVms(scene, 3);
       scene.stage.sandbox.migrations.configure({ seconds: 600 });
@@ -191,7 +191,7 @@ test("forty VMs of a tainted node move, or are deleted after the deadline", NIGH
   migrate(scene, 5, 0.2);
   await taint(scene, MAINTENANCE);
   await eventually(scene, () => settled(scene)).toEqual(names);
-  // A VM that is migrating may still arrive.
+  // Polls, because a VM that is migrating can still arrive on its target node.
   const endedUnsaid = async () => {
     const names = await allowed(scene);
     return (await ended(scene)).filter((name) => !names.has(name));

@@ -71,8 +71,8 @@ interface SceneOptions {
 }
 
 /**
- * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. A fast clock during the
- * start-up would put the cluster ahead of Lifeboat. The clock stops while this process cannot run.
+ * Creates a clock that runs in real time until `hurry` is called, and faster afterwards. If the clock were fast during
+ * the start-up, it would be far ahead of Lifeboat's clock. The clock stops while this process cannot run.
  */
 export function createClockToHurry(times: number, atEnd: TestContext["onTestFinished"]) {
   const clock = createSteppedClock(new Date());
@@ -142,8 +142,8 @@ export async function preempt(
 }
 
 /**
- * Waits until a preempting pod runs. The scheduler may retry the pod only when another pod is deleted, so this function
- * creates and deletes pods.
+ * Waits until a preempting pod runs. Sometimes the scheduler retries the pod only when another pod is deleted, so this
+ * function creates and deletes pods.
  */
 export async function untilPreempted(scene: Scene, name: string): Promise<void> {
   const { client } = scene.stage;

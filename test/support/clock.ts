@@ -22,7 +22,7 @@ interface Alarm {
  */
 const TURNS = 3;
 /**
- * The number of checks without a pending wait before the clock gives up. A busy machine may need many turns for its
+ * The number of checks without a pending wait before the clock gives up. A busy machine can need many turns for its
  * file system.
  */
 const PATIENCE = 3000;

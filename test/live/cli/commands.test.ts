@@ -129,7 +129,7 @@ describe("plan", () => {
     });
   });
 
-  test("drain --dry-run of several nodes prints the same plan, and creates nothing", async () => {
+  test("drain --dry-run of several nodes prints the same plan as the command plan, and creates nothing", async () => {
     const [planned, drained] = [
       await call("plan node01 node02 --at 22:00"),
       await call("drain node01 node02 --dry-run --at 22:00"),

@@ -108,7 +108,7 @@ describe("given a VM that cannot move", () => {
   });
 });
 
-test("given several nodes, each starts when the node before it is empty and uncordoned", async () => {
+test("given several nodes, each drain starts when the previous node is empty and uncordoned", async () => {
   const nodes = [await on.freshNode({ pool: "several" }), await on.freshNode({ pool: "several" })];
   for (const node of nodes) await on.vmOn(node);
   const phases = async () => {

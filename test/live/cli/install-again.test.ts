@@ -52,7 +52,7 @@ test("install over 0.3 deletes an obsolete part and its gate, and keeps the othe
   expect((await call("install --yes")).out.filter((line) => line.includes("deleted"))).toEqual([]);
 });
 
-test("install over this version's objects applied by kubectl has no conflict, and changes nothing", async () => {
+test("install over objects that kubectl applied from this version has no conflict, and changes nothing", async () => {
   const PLURALS = new Map([
     ["ValidatingAdmissionPolicy", "validatingadmissionpolicies"],
     ["ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"],

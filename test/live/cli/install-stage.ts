@@ -92,7 +92,7 @@ export function kustomized(): readonly Manifest[] {
   return z.array(Manifest).parse(build(fileURLToPath(new URL("../../../infra/kubernetes", import.meta.url))));
 }
 
-/** Waits until each Secret contains its token. The token controller needs real time. */
+/** Waits in real time until the token controller has written a token into each Secret. */
 export async function untilFilled({ client }: Sandbox): Promise<void> {
   const isFilled = async () => (await client.list(secrets)).items.every(({ data }) => data?.["token"] !== undefined);
   await expect.poll(isFilled, { timeout: 10_000 }).toBe(true);

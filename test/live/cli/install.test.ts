@@ -95,7 +95,7 @@ describe("given an installation", () => {
   useCluster();
   beforeEach(async () => expect(await install()).toMatchObject({ code: 0 }));
 
-  test("a part that is added later gets the same address and token", async () => {
+  test("a part that is added later gets the address and token of the first installation", async () => {
     expect((await stage.call("install --yes --with guard")).code).toBe(0);
     const { webhookToken } = await stage.readEntry();
     const found = await stage.sandbox.client.get(mutatingConfigurations, { name: "lifeboat-guard" });
@@ -114,7 +114,7 @@ describe("given an installation", () => {
     ]);
   });
 
-  test("a field of another manager is named, and overwritten only with the flag", async () => {
+  test("a field of another field manager is named, and overwritten only with --force-conflicts", async () => {
     await setAsEditor("/metadata/labels/team", "virtualization");
     expect((await install()).code).toBe(0);
 

@@ -88,7 +88,7 @@ test("npx runs the command in an empty folder, with a kubeconfig", async () => {
   expect(plan.stdout).toMatch(new RegExp(`^${node} .*WillSucceed`, "m"));
 });
 
-test("an installed command needs only itself and a Node, and names its commit", async () => {
+test("an installed command needs only its own file and Node.js, and prints its commit", async () => {
   await npm(["install", "--global", "--prefix", join(folder, "installed"), tarball], folder);
   await rm(tarball);
   for (const node of [process.execPath, ...MACHINE.slice(0, 1).map((found) => join(found, "node"))]) {

@@ -75,7 +75,7 @@ const odd = fc.constantFrom(...Object.entries(KEYS)).chain(([key, [, is]]) => {
 });
 
 export const configuration: fc.Arbitrary<Json> = usual.map(nested);
-/** Generates specs of LifeboatConfigurations that may have one invalid key. */
+/** Generates specs of LifeboatConfigurations. Some specs have one invalid key. */
 export const edgeConfiguration = fc.tuple(usual, odd).map(([keys, one]) => nested({ ...keys, ...one }));
 
 const number = fc.oneof(fc.constantFrom(0, 1, 2, 5), fc.double({ noNaN: true, noDefaultInfinity: true }));

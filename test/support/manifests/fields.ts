@@ -118,9 +118,7 @@ function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [
   ]);
 }
 
-/**
- * Returns a field without children. An optional text is a special case, because zod cannot describe its transformation.
- */
+/** Returns true for the schema of an optional text, because zod cannot describe the transformation of such a text. */
 function isText(schema: z.core.$ZodType): boolean {
   return schema === Text || schema === TimeText;
 }

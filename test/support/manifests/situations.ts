@@ -33,7 +33,7 @@ export async function storing(trial: Trial): Promise<void> {
   });
 }
 
-/** Creates an Evacuation with the name of its VM, which Lifeboat has not handled yet. */
+/** Creates an Evacuation with the name of its VM. Lifeboat has not handled the Evacuation yet. */
 async function createdEvacuation({ cluster }: Trial, name: string, spec: object, status?: object): Promise<void> {
   const key = { namespace: NAMESPACE, name };
   const named = { virtualMachineInstance: { name }, requestedBy: "x", ...spec };
