@@ -95,7 +95,7 @@ export const DEEDS = steps({
     given: situations.delayedAndRetried,
     done: tick,
   },
-  "empty a tainted node": {
+  "evacuate a tainted node": {
     configuration: ALONE,
     given: async (trial) => {
       await situations.createdVm(trial);
@@ -103,12 +103,12 @@ export const DEEDS = steps({
     },
     done: reconcile,
   },
-  "notice that a taint has gone": {
+  "notice that a taint was removed": {
     configuration: ALONE,
     given: (trial) => situations.evacuating(trial, "DrainTaint"),
     done: tick,
   },
-  "relieve a node": {
+  "evacuate a node under pressure": {
     configuration: { ...OFF, featureGates: { NodePressureEvictionLiveMigration: true } },
     given: situations.underPressure,
     done: reconcile,
@@ -123,7 +123,7 @@ export const DEEDS = steps({
     },
     done: tick,
   },
-  "finish a deletion": {
+  "delete a pod after its deadline": {
     configuration: { ...OFF, featureGates: { NoExecuteTaintEvictionLiveMigration: true } },
     given: situations.overdue,
     done: tick,
@@ -131,7 +131,7 @@ export const DEEDS = steps({
   // This action has no configuration, because Lifeboat also lists budgets when it writes the conditions of a
   // configuration.
   "create a budget": { given: situations.createdVm, done: reconcile },
-  "do without budgets": {
+  "see that no budget is necessary": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },
     given: situations.covered,
     done: reconcile,
@@ -167,7 +167,7 @@ export const DEEDS = steps({
     done: reconcile,
   },
   "end an evacuation": { configuration: ALONE, given: situations.moved, done: reconcile },
-  "forget an evacuation": { configuration: ALONE, given: situations.history, done: reconcile },
+  "delete an old evacuation": { configuration: ALONE, given: situations.history, done: reconcile },
   "annotate a pod": {
     configuration: {
       ...ALONE,
@@ -176,9 +176,9 @@ export const DEEDS = steps({
     given: situations.createdVm,
     done: reconcile,
   },
-  "empty a node": { configuration: ALONE, given: situations.maintained, done: reconcile },
+  "drain a node": { configuration: ALONE, given: situations.maintained, done: reconcile },
   "see that a node is drained": { configuration: ALONE, given: situations.vacated, done: reconcile },
-  "stop emptying a node": {
+  "cancel the drain of a node": {
     configuration: ALONE,
     given: async (trial) => {
       await situations.maintained(trial);
@@ -190,12 +190,12 @@ export const DEEDS = steps({
       return await reconcile(trial);
     },
   },
-  "empty several nodes": { configuration: ALONE, given: rolling(), done: reconcile },
-  "steer away from a node": { configuration: ALONE, given: steering, done: steered },
-  "forget several nodes": { configuration: ALONE, given: rolledBefore, done: reconcile },
+  "drain several nodes": { configuration: ALONE, given: rolling(), done: reconcile },
+  "taint a node of a RollingMaintenance": { configuration: ALONE, given: steering, done: steered },
+  "delete an old RollingMaintenance": { configuration: ALONE, given: rolledBefore, done: reconcile },
   "restart a VM": { configuration: ALONE, given: situations.pinned("Restart"), done: reconcile },
   "stop a VM": { configuration: ALONE, given: situations.pinned("ShutDown"), done: reconcile },
-  "start it again, and forget the maintenance": {
+  "start a stopped VM, and delete its NodeEvacuation": {
     configuration: ALONE,
     given: situations.maintainedBefore,
     done: async (trial) => {
