@@ -21,7 +21,7 @@ async function run(...args: readonly string[]) {
 test.each([
   ["beside a Worker", ["--seed", "23144", "--runs", "3", "--form", "Worker"]],
   [
-    "of replicas in the cluster that die and lose their Lease",
+    "in the cluster, with replicas that die and lose their Lease,",
     ["--seed", "1", "--runs", "1", "--only", "replicasDie", "--only", "leaseLost"],
   ],
 ])("a run %s loses no VM, and nothing breaks or hangs", { timeout: 300_000, tags: ["nightly"] }, async (_, args) => {
