@@ -135,7 +135,7 @@ async function touchedIn(world: World): Promise<readonly string[]> {
 }
 
 test.each(PLUGINS)(
-  "with %s, whatever a tenant forges and whatever the limits are, only pods that the policy selects are evicted",
+  "with %s, for any forged object of a tenant and any limits, only pods that the policy selects are evicted",
   async (plugin, args, eligible) => {
     const anyPolicy = fc.constantFrom(await policyOf(plugin, args, false), await policyOf(plugin, args, true));
     const seen = new Set<string>();
