@@ -9,7 +9,7 @@ import { startTimeLine } from "../../tools/console/time-line.ts";
 import { IS_REAL } from "../stage/control-plane.ts";
 import { FAULT_NAMES, FAULTS } from "./fault-names.ts";
 import { FORMS } from "./forms/form.ts";
-import { drawPlan, type PlanOptions } from "./plan.ts";
+import type { PlanOptions } from "./plan.ts";
 import { isBad, renderBadRun, renderProgress, renderTotals, type RunReport, RunReportSchema } from "./report.ts";
 
 const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M] [--only FAULT…] [--form F] [--jobs J]
@@ -47,7 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
   console.log(`seed ${options.seed}`);
   const onReport = (report: RunReport): void => {
     reports.push(report);
-    if (isBad(report)) console.log(renderBadRun(report, drawPlan({ ...options, run: report.run })));
+    if (isBad(report)) console.log(renderBadRun(report, { ...options, run: report.run }));
     if (milliseconds() - printedAt < PROGRESS_EVERY_MS) return;
     printedAt = milliseconds();
     console.log(renderProgress(reports, runs, seconds()));

@@ -1,7 +1,7 @@
 /** The result of a run, and the printed output of all runs. */
 import * as z from "zod/mini";
 import { aligned, type Cells } from "../../cli/table.ts";
-import type { Plan } from "./plan.ts";
+import { drawPlan, type Plan, type PlanOptions } from "./plan.ts";
 
 const Counts = z.record(z.string(), z.number());
 export type Counts = z.output<typeof Counts>;
@@ -39,15 +39,24 @@ export function renderProgress(reports: readonly RunReport[], of: number, second
 }
 
 /** Formats the report of a failed run. The first line is the command that repeats the run. */
-export function renderBadRun({ run, lost, breaches, hung, struck }: RunReport, plan: Plan): string {
+export function renderBadRun({ lost, breaches, hung, struck }: RunReport, options: PlanOptions): string {
   return [
-    `run ${run} failed: npm run chaos -- --seed ${plan.seed} --runs 1 --from ${run}`,
+    `run ${options.run} failed: ${commandOf(options)}`,
     ...lost.map((key) => `  lost: ${key}`),
     ...breaches.map((what) => `  broken: ${what}`),
     ...hung.map((what) => `  hung: ${what}`),
     `  faults: ${renderCounts(struck)}`,
-    `  plan: ${renderPlan(plan)}`,
+    `  plan: ${renderPlan(drawPlan(options))}`,
   ].join("\n");
+}
+
+function commandOf({ seed, run, vms, only = [], form }: PlanOptions): string {
+  const flags = [
+    ...(vms === undefined ? [] : [`--vms ${vms}`]),
+    ...only.map((name) => `--only ${name}`),
+    ...(form === undefined ? [] : [`--form ${form}`]),
+  ];
+  return ["npm run chaos --", `--seed ${seed}`, "--runs 1", `--from ${run}`, ...flags].join(" ");
 }
 
 function failures(count: number): string {
