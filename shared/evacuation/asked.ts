@@ -59,7 +59,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: isAnother, answer: ({ e }) => asked(e, "Starting", MESSAGES.startsElsewhere) },
   { asked: "stop", since: "another party has started the VM again", so: "the evacuation ends: the owner decides about the VM",
     applies: isAnother, answer: () => ended(MESSAGES.startedByAnother) },
-  { asked: "restart", since: "the VM is off", so: "Lifeboat waits for its start; after 300 s it names the VM as a blocker",
+  { asked: "restart", since: "the VM is off", so: "Lifeboat waits until the VM starts; after 300 s, Lifeboat names the VM as a blocker",
     applies: ({ f }) => isOff(f?.vmi), answer: ({ e }) => asked(e, "Starting", MESSAGES.offAndStartsElsewhere) },
   { asked: "stop", since: "the VM is off", so: "the evacuation ends: Stopped",
     applies: ({ f }) => isOff(f?.vmi), answer: stopped },

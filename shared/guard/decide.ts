@@ -173,8 +173,8 @@ export const RETRY_SECONDS = 5;
 /** The delay after the first refusal, in seconds. KubeVirt needs this time to start the migration. */
 const FIRST_RETRY_SECONDS = 10;
 /**
- * The delay for a VM in KubeVirt's queue, in seconds. With this delay, client-go tries again until the deadline of a
- * preemption.
+ * The delay for a VM in KubeVirt's queue, in seconds. client-go tries again at most ten times. With this delay it
+ * continues for 150 s, which is longer than the default deadline of a preemption.
  */
 const QUEUED_RETRY_SECONDS = 15;
 

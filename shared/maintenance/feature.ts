@@ -24,8 +24,8 @@ export const maintenance = {
       "storage.k8s.io/volumeattachments",
       "a node counts as drained although volumes might still be attached to it",
     ),
-    grant("update", VMS, "no VM that cannot migrate is restarted", { subresource: "restart" }),
-    grant("update", VMS, "no VM that cannot migrate is stopped", { subresource: "stop" }),
+    grant("update", VMS, "VMs that cannot migrate are not restarted", { subresource: "restart" }),
+    grant("update", VMS, "VMs that cannot migrate are not stopped", { subresource: "stop" }),
     grant("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),
   ],
   events: [

@@ -15,7 +15,7 @@ export const OPEN_WITHOUT = {
   resourcequotas: "whether quotas refuse target pods",
   persistentvolumes: "which nodes reach the volumes of VMs, and which volumes stay attached after a drain",
   volumeattachments: "which volumes stay attached",
-  virtualmachines: "the annotations of owners, and whether VMs start again",
+  virtualmachines: "the annotations that owners set on VMs, and whether VMs start again",
   virtualmachineinstancemigrations: "which migrations have succeeded or failed",
   evacuations: "which evacuations have failed",
 } as const satisfies Partial<Record<Resource, string>>;

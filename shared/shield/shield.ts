@@ -138,8 +138,8 @@ function judge(one: Shielded, w: ShieldWorld): readonly (readonly Action[])[] {
 }
 
 /**
- * Returns true if the node of the VM is under pressure, or if the VM has an active Evacuation from the node. The
- * Evacuation can have any cause: for example, a preemption can wait for a migration that a drain started.
+ * Returns true if the node of the VM is under pressure, or if the VM has an active Evacuation from the node. The cause
+ * of the Evacuation does not matter, because a preempted VM can already be migrating for a drain.
  */
 function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: readonly EvacuationFacts[]): boolean {
   if (node !== undefined && node.pressures.length > 0) return true;

@@ -33,7 +33,7 @@ export interface Asked {
 
 export interface Mover {
   readonly asked: Asked[];
-  /** Starts to move the pod. Does nothing by default. */
+  /** Called for each eviction. A test sets a function that starts to move the pod. */
   starts: (pod: string) => void;
   stop(): Promise<void>;
 }

@@ -27,7 +27,7 @@ beforeAll(async () => {
   await app.evict(evictionOf({ namespace: "apps", name: "nothing" }));
 });
 
-/** Returns the requests per VM, including the requests after the answers. */
+/** Returns the number of requests per VM, including those that Lifeboat sends after it has answered. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   await app.settle();
   requests.length = 0;

@@ -32,7 +32,7 @@ test.each([
   ["poddisruptionbudgets",            "whether disruption budgets refuse evictions"],
   ["resourcequotas",                  "whether quotas refuse target pods"],
   ["persistentvolumes",               "which nodes reach the volumes of VMs, and which volumes stay attached after a drain"],
-  ["virtualmachines",                 "the annotations of owners, and whether VMs start again"],
+  ["virtualmachines",                 "the annotations that owners set on VMs, and whether VMs start again"],
   ["virtualmachineinstancemigrations","which migrations have succeeded or failed"],
   ["evacuations",                     "which evacuations have failed"],
 ])("a plan without permission to list %s names what is not judged", async (kind, what) => {

@@ -47,7 +47,7 @@ describe("the guard's deadline", () => {
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  // A drain's Evacuation, and its Duplicate for a disruption, may exist for hours.
+  // A drain's Evacuation can exist for hours, and so can an Evacuation in the phase Duplicate beside it.
   test.each([
     ["Preemption", -31, 0, 120],
     ["Preemption", -29, 0, "DeadlinePassed"],
