@@ -116,7 +116,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   // A VM cannot run in a pod that KubeVirt does not list, so the pod may be deleted.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
-  // If the guest does not run in the target pod, an allowed deletion needs neither actions nor Events.
+  // The pod is a migration's target pod. Before the guest runs in it, its deletion needs neither actions nor Events.
   return decision.verdict === "Refuse" || vmi.guestOnTarget === true ? decision : allow(decision.reason);
 }
 

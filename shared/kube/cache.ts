@@ -56,8 +56,8 @@ export function shownObject(
 }
 
 /**
- * Returns the objects of one VMI, the objects on one node, or all nodes, from the watches. Returns undefined if no
- * watch has this list.
+ * Answers a list request from the watches: the objects of one VMI, the objects on one node, or the list of all Nodes.
+ * Returns undefined if no watch has this list.
  */
 export function shownList(
   stores: Stores,

@@ -79,8 +79,8 @@ export interface NodeEvacuationFacts {
   /** The creation time in milliseconds since the epoch. */
   readonly createdAt: number;
   /**
-   * Whether `lifeboat drain` created the object. Lifeboat deletes only such objects after their end, because a GitOps
-   * tool would create other objects again.
+   * Whether `lifeboat drain` or a RollingMaintenance created the object. Lifeboat deletes only such objects after their
+   * end, because a GitOps tool would create other objects again.
    */
   readonly isCommands: boolean;
   readonly owner?: { readonly name: string; readonly uid: string } | undefined;

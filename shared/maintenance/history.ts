@@ -1,6 +1,6 @@
 /**
- * Cleans up old objects of node maintenance. Deletes objects that `lifeboat drain` created, and shortens the status of
- * all others.
+ * Cleans up old objects of node maintenance. Deletes objects that Lifeboat or its command created, and shortens the
+ * status of all others.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -13,7 +13,7 @@ interface Seen extends Moment {
 }
 
 /**
- * Plans the cleanup of old objects. Deletes only objects that `lifeboat drain` created. If Lifeboat deleted the object
+ * Plans the cleanup of old objects. Deletes only what Lifeboat or its command created. If Lifeboat deleted the object
  * of a GitOps tool, the tool would create the object again, and the node would be drained again.
  */
 export function planMaintenanceHistory(seen: Seen): Plan {

@@ -1,7 +1,7 @@
 /**
- * The metrics of a cluster. No label has values that tenants choose or an unlimited number of values, such as
- * namespaces or VM names. Maintenance objects and nodes appear in labels only if they are blocked or ended in the last
- * hour.
+ * The metrics of a cluster. Tenants choose no label's value, and no label has an unlimited number of values, so there
+ * are no labels for namespaces or VMs. A maintenance object and its node appear in labels only while it is blocked, and
+ * for an hour after its end.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";

@@ -1,4 +1,4 @@
-/** Sources of the facts about one VMI, and the actions that are safe for each source. */
+/** Sources of the facts about one VMI, and the actions that are safe although facts of a source can be outdated. */
 import { decide, decideSafely, type Source } from "../facts/decide.ts";
 import type { Facts, Question } from "../facts/facts.ts";
 import { givenReads, liveReads } from "../facts/reads.ts";

@@ -79,5 +79,5 @@ export const SETTINGS_MESSAGES = {
   foreignHeader: "expected a header that Lifeboat does not set itself",
   registryKeys: "expected one or more keys of 32 bytes in base64, separated by commas",
   sealedEntry: "expected an encrypted entry, as `npm run cluster -- add` writes it",
-  entryOfName: "expected an entry that was encrypted for this name with a key of REGISTRY_KEY",
+  entryOfName: "expected an entry that was encrypted for the cluster of this name, with a key of REGISTRY_KEY",
 } as const;

@@ -62,7 +62,7 @@ export const VERSIONS = {
     of: "kubevirt",
     since: 8,
     does: "a migration's target selects the CPU vendor of its source",
-    lifeboat: "requires that vendor in all forecasts: in older versions, migrations to another vendor fail",
+    lifeboat: "requires that vendor in all forecasts: migrations to another vendor also fail in older versions",
     usedIn: ["shared/preflight/host-cpu.ts"],
   },
   plugins: {

@@ -1,4 +1,4 @@
-/** Checks the installed parts of Lifeboat: kinds, conditions and relay. */
+/** Checks Lifeboat's installation: its CRDs, its relay, and the conditions of the LifeboatConfiguration. */
 import { featuresOn } from "../../../shared/features.ts";
 import type { Condition } from "../../../shared/kube/facts.ts";
 import { durationText } from "../../../shared/settings/time.ts";

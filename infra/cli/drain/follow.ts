@@ -1,4 +1,4 @@
-/** Follows NodeEvacuations until they are finished or blocked, or until the person stops. */
+/** Follows NodeEvacuations until they are finished or blocked, the time is over, or the user interrupts the command. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { ClusterError, isForbidden, isSilence } from "../../../shared/kube/failures.ts";
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationStatus } from "../../../shared/kube/node-evacuation.ts";

@@ -15,8 +15,8 @@ export interface Answer {
 export interface Circumstances {
   readonly keys: KeysByCluster;
   /**
-   * True if a read of the platform's registry failed. If true, the answer is 500, and the API server applies the
-   * webhook's failurePolicy.
+   * True if Lifeboat could not read the entry of the cluster, for example from Workers KV. If true, the answer is 500,
+   * and the API server applies the webhook's failurePolicy.
    */
   readonly registryFailed: boolean;
   readonly asked: readonly Asked[];

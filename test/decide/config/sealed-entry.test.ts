@@ -10,7 +10,7 @@ const base64 = (key: Uint8Array) => Buffer.from(key).toString("base64");
 
 const ENTRY = JSON.stringify({ server: "https://api.example.com", token: "größer als ASCII" });
 const NOT_SEALED = "expected an encrypted entry, as `npm run cluster -- add` writes it";
-const NOT_OURS = "expected an entry that was encrypted for this name with a key of REGISTRY_KEY";
+const NOT_OURS = "expected an entry that was encrypted for the cluster of this name, with a key of REGISTRY_KEY";
 
 describe("a sealed entry", () => {
   // prettier-ignore
