@@ -24,7 +24,7 @@ function annotationsOf(cause: MigrationCause, evacuation: string) {
   return { [names.CAUSE_ANNOTATION]: cause, [names.EVACUATION_ANNOTATION]: evacuation };
 }
 
-/** Makes a migration. Leaves out `spec.priority` and KubeVirt's annotation, which only virt-controller may set. */
+/** Makes a migration. Omits `spec.priority` and KubeVirt's evacuation annotation: only virt-controller may set both. */
 export function migration({ vmi, name, evacuation }: ActionOf<"CreateMigration">) {
   const annotations = annotationsOf(evacuation.spec.cause, evacuation.name);
   return {

@@ -28,8 +28,8 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * Returns whether an eviction or node pressure starts an evacuation of the VM. Only for such a
- * VM, the guard refuses deletions of the pod.
+ * Returns whether an eviction or node pressure starts an evacuation of the VM. The guard protects only pods of such VMs
+ * against deletions.
  */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
