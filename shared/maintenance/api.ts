@@ -38,7 +38,7 @@ export type Changed = "Done" | "Lacking" | "TryAgain";
 
 /**
  * Changes a NodeEvacuation. The patch fails if `whenBlocked` or `whenAttemptsFail` has changed since the object was
- * read, because these two fields decide whether the drain restarts or stops VMs.
+ * read. These two fields decide whether the drain restarts or stops VMs, which needs separate permissions.
  */
 export async function changeNodeEvacuation(
   { name, uid, spec: { virtualMachines } }: NodeEvacuationFacts,
@@ -52,7 +52,8 @@ export async function changeNodeEvacuation(
 
 /**
  * Changes a RollingMaintenance. The patch fails if `whenBlocked` or `whenAttemptsFail` of the template has changed
- * since the object was read, because these two fields decide whether the drains restart or stop VMs.
+ * since the object was read. These two fields decide whether the drains restart or stop VMs, which needs separate
+ * permissions.
  */
 export async function changeRolling(
   { name, uid, spec: { template } }: RollingMaintenanceFacts,

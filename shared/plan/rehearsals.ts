@@ -22,8 +22,8 @@ export interface Doubt {
   /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
   /**
-   * VMs, as `namespace/name`, whose guests are shut down by the drain of another node, start again on this node, and
-   * can be shut down again.
+   * VMs, as `namespace/name`, whose guests are shut down by the drain of another node. They might start again on this
+   * node and be shut down again.
    */
   readonly mayEnd: readonly string[];
   /** True if the drain starts in no simulation. */

@@ -118,8 +118,8 @@ interface Selecting extends PressureWorld {
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns true if the VM counts toward the node's limit of outbound migrations. A VM whose Evacuation is in a STUCK
- * phase does not count, so that other VMs can leave.
+ * Returns true if the VM counts toward the node's limit of outbound migrations. A VM without a migration whose
+ * Evacuation is in a STUCK phase does not count, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt's limit includes migrations of users and of external controllers.
