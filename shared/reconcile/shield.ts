@@ -1,6 +1,6 @@
 /**
- * Decides about VMs with the shield label. The label makes the KubeVirt plugin lifeboat-shield refuse every attempt of
- * virt-handler to shut the guest down.
+ * Decides about VMs with the shield label. Unless its value is `over`, the label makes the KubeVirt plugin
+ * lifeboat-shield refuse virt-handler's attempts to shut the guest down.
  */
 import type { Plans } from "../kube/action.ts";
 import { type Client, named } from "../kube/client.ts";

@@ -11,7 +11,10 @@ import type { InstalledWebhook } from "../kube/facts.ts";
  * shows the cause.
  */
 export const GUARDED = {
-  /** From VERSIONS.asynchronousPreemption on, a refused deletion of a preempted pod does not delay the scheduler. */
+  /**
+   * Since VERSIONS.asynchronousPreemption, the scheduler deletes preempted pods in parallel with its other work. A
+   * refused deletion therefore does not delay the scheduler.
+   */
   Preemption: { reason: "PreemptionByScheduler", gate: "PreemptionEvictionLiveMigration" },
   NoExecuteTaint: { reason: "DeletionByTaintManager", gate: "NoExecuteTaintEvictionLiveMigration" },
   /** Dynamic Resource Allocation taints a device of the pod instead of the node (VERSIONS.deviceTaints). */
@@ -52,7 +55,10 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
   return settings.guard.requesters.includes(requester) || endsNodes(requester, settings);
 }
 
-/** Returns true if Lifeboat can refuse a deletion by this user. For all other users, Lifeboat reads nothing. */
+/**
+ * Returns true if Lifeboat can refuse a deletion by this user. For all other users, Lifeboat reads facts only if it
+ * deletes the pod itself.
+ */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
   return (
     isRequester(requester, settings) && GUARD_CAUSES.some((cause) => isReviewed(cause) && isGateOn(cause, settings))

@@ -1,9 +1,9 @@
 /**
- * The shield lets VMs migrate after SIGTERM. While a VM has the shield's label, virt-handler does not shut the guest
- * down. Lifeboat labels a VM before SIGTERM, because virt-handler reacts to SIGTERM immediately. Lifeboat removes the
- * label in time, because the launcher kills a guest that is still running at the end of its grace period. Only Events
- * of refused shutdowns show the time of SIGTERM. The value of the label is the time at which Lifeboat reads these
- * Events.
+ * The shield lets VMs migrate after SIGTERM. While the shield's label of a VM contains a time, virt-handler does not
+ * shut the guest down after SIGTERM. Lifeboat labels a VM before SIGTERM, because virt-handler reacts to SIGTERM
+ * immediately. Lifeboat ends the shield in time, because the launcher kills a guest that is still running at the end of
+ * its grace period. Only Events of refused shutdowns show the time of SIGTERM. The time in the label is the time at
+ * which Lifeboat reads these Events.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -24,7 +24,7 @@ const MIN_HOLD_SECONDS = 60;
 /** The launcher kills the guest this many seconds after the end of its grace period. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /**
- * The maximum delay before Lifeboat removes a label, in seconds. Lifeboat checks once a minute, and its requests also
+ * The maximum delay before Lifeboat ends a shield, in seconds. Lifeboat checks once a minute, and its requests also
  * take time.
  */
 const LATE_SECONDS = 75;
@@ -151,7 +151,7 @@ function isInDanger(vmi: VmiFacts, node: NodeFacts | undefined, evacuations: rea
  * at which the label was set.
  */
 function refusedSince({ vmi, refusal }: Shielded, hold: number, now: Date): number | undefined {
-  // Another client may have set a time that is too far in the future.
+  // Another client might have set a time that is too far in the future.
   const since = Math.min(untilOf(vmi) - hold, now.getTime());
   if (refusal === "Unknown") return since;
   if (refusal === undefined || refusal.last < since) return undefined;
