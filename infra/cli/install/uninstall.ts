@@ -187,8 +187,8 @@ async function isDone(act: () => ReturnType<typeof actOnNode>): Promise<boolean>
 }
 
 /**
- * Deletes Lifeboat's PodDisruptionBudgets. Checks the field manager, too, because other products can use the same
- * label.
+ * Deletes Lifeboat's PodDisruptionBudgets. Checks not only the label but also the name, because other products can use
+ * the same label.
  */
 async function deleteBudgets(connect: () => Client): Promise<number> {
   const found = await connect().list("poddisruptionbudgets", { labels: OURS });

@@ -83,12 +83,12 @@ export function renderTotals(reports: readonly RunReport[], seconds: number): st
     ["evacuations ended", sumOf(({ endings }) => endings)],
     ["faults", sumOf(({ struck }) => struck)],
     ["runs with violated invariants", `${broken}`],
-    ["runs that did not finish", `${hung}`],
+    ["runs with unfinished work", `${hung}`],
   ];
   return [...aligned(rows), `VMs lost: ${lost}`].join("\n");
 }
 
-/** Counts the runs, VMs, lost VMs, runs with violated invariants, and runs that did not finish. */
+/** Counts the runs, VMs, lost VMs, runs with violated invariants, and runs with unfinished work. */
 function tallyOf(reports: readonly RunReport[]): readonly [number, number, number, number, number] {
   const sum = (of: (report: RunReport) => number) => reports.reduce((total, report) => total + of(report), 0);
   return [

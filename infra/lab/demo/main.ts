@@ -17,11 +17,11 @@ Each scenario runs in two clusters. One of them lacks Lifeboat, or lacks the par
 
 Options:
   --in-cluster   Lifeboat runs as two pods in its cluster, not as a Worker outside of it
-  --exit         exit at the end of the scenario; without this option, the clusters keep running until Ctrl-C
+  --exit         exit at the end of the scenario; without this option, the clusters keep running in a terminal until Ctrl-C
   --help         show this text
 
-The exit code is 0 if each disruption had its expected effect, and no virtual machine was lost in the cluster with
-Lifeboat (in the second part of pressure: with the shield).`;
+The exit code is 0 if each disruption had its expected effect in both clusters, and no virtual machine was lost in the
+cluster with Lifeboat (in the second part of pressure: with the shield).`;
 
 /** The exit code if a signal arrives before the end of the scenario. */
 const INTERRUPTED = 130;

@@ -27,8 +27,8 @@ export interface PlayOptions {
   /** Whether the clusters run until a signal arrives. */
   readonly stayUp: boolean;
   /**
-   * Called at the end. `well` is true if each disruption had its expected effect, and if no VM was lost in the cluster
-   * that has the shown part of Lifeboat.
+   * Called at the end. `well` is true if each disruption had its expected effect, if no VM was lost in the cluster that
+   * has the shown part of Lifeboat, and if the other cluster lost at least `lostWithout` VMs.
    */
   readonly onEnd: (well: boolean) => void;
 }

@@ -30,7 +30,10 @@ export interface Act {
   /** Disrupts a cluster until `over` is aborted. Resolves to false if the disruption had no effect. */
   disrupt(cluster: Cluster, over: AbortSignal, say: (line: string) => void): Promise<boolean | void>;
   hasHappened(before: World, now: World): boolean;
-  /** The minimum number of VMs that must be lost without Lifeboat. The other cluster must lose no VM. */
+  /**
+   * The minimum number of VMs that must be lost in the cluster without the shown part of Lifeboat. The other cluster
+   * must lose no VM.
+   */
   readonly lostWithout: number;
   /** Set if KubeVirt repeats a failed migration forever. */
   readonly isEndless?: true;
