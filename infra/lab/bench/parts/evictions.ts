@@ -19,7 +19,10 @@ import { type Measurement, median } from "../measurement.ts";
 
 const FORMS = ["Worker", "in the cluster"] as const;
 type Form = (typeof FORMS)[number];
-/** In a Worker, a repeated eviction is slower than in the cluster, because a Worker reads three objects for each answer. */
+/**
+ * In a Worker, a repeated eviction is slower than in the cluster, because a Worker reads three objects for each
+ * answer.
+ */
 const WANTED = { Worker: { first: 1.8, repeat: 2 }, "in the cluster": { first: 1.3, repeat: 0.5 } } as const;
 const KINDS = ["first", "repeat"] as const;
 const WAYS = ["Lifeboat", "KubeVirt"] as const;
