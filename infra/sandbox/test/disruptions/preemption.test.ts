@@ -103,7 +103,7 @@ describe("several victims", () => {
     await stage.until("important", saying("not eligible due to a terminating pod on the nominated node."));
   });
 
-  test("are not deleted if one deletion is denied, because the scheduler then cancels the other deletions", async () => {
+  test("are not deleted if one deletion is denied, because the scheduler then cancels the other deletions and spares the last victim", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });

@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   "of-the-descheduler":  { strategy: "LiveMigrate", annotations: BY_DESCHEDULER, priority: "system-maintenance" },
 };
 
-test("with evacuationNodeName, each VMI that can migrate and has a LiveMigrate strategy gets a migration at once", async () => {
+test("each VMI with evacuationNodeName gets a migration at once if it can migrate and its strategy is LiveMigrate or LiveMigrateIfPossible", async () => {
   const rows = Object.entries(ROWS);
   await Promise.all(
     rows.map(([name, { strategy, migratable = true }]) =>

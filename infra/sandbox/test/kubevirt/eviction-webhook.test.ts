@@ -125,7 +125,7 @@ describe("an eviction of a launcher pod", () => {
     ["LiveMigrate",          undefined,               false,      PINNED,    undefined],
   ];
   test.each(rows)(
-    "with the strategy %s in the cluster and %s in the VMI, migratable: %s, gets KubeVirt's answer",
+    "with the strategy %s in the cluster and %s in the VMI, migratable: %s, starts an evacuation, is allowed or is refused",
     async (...[cluster, strategy, migratable, answer, mark]) => {
       await setState({ ...(cluster && { cluster }), ...(strategy && { strategy }), migratable });
       expect(await evict(LAUNCHER)).toMatchObject(answer);

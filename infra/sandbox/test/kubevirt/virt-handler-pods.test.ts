@@ -24,7 +24,7 @@ const isSchedulable = async (name: string) =>
 const isTolerant = ({ spec }: Pod) =>
   spec?.tolerations?.some(({ key, operator }) => key === undefined && operator === "Exists");
 
-test("a NoExecute taint that ends virt-handler makes the node unschedulable, and VMs migrate only after virt-handler returns", async () => {
+test("a NoExecute taint that ends virt-handler makes the node unschedulable, and a VM with evacuationNodeName migrates only after virt-handler returns", async () => {
   const { client } = world.sandbox;
   for (const name of ["one", "two"]) await createNode(client, name);
   await eventually(() => isSchedulable("two")).toBe("true");
