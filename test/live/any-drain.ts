@@ -41,7 +41,7 @@ export const anyDrain = fc.record({
   vms: fc.array(anyVm, { minLength: 1, maxLength: 3 }),
   workloads: fc.array(anyWorkload, { maxLength: 1 }),
   targets: fc.array(anyTarget, { minLength: 1, maxLength: 3 }),
-  /** The number of pods that a quota allows in addition to the existing pods. If undefined, there is no quota. */
+  /** The number of further pods that a quota allows in the VMs' namespace. If undefined, there is no quota. */
   quota: often<number | undefined>(undefined, 6, 0, 1, 8),
 });
 export type AnyDrain = typeof anyDrain extends fc.Arbitrary<infer T> ? T : never;

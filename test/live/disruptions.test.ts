@@ -90,7 +90,7 @@ test("given a device taint, the device taint manager retries until the VM has mo
   }
 });
 
-test("given a NoExecute taint that is removed, the VM stays; a VM whose taint remains is deleted", async () => {
+test("given a NoExecute taint that is removed, the VM stays and loses evacuationNodeName; a VM whose taint remains is deleted", async () => {
   const spared = await createVmOn("spared", { evictionStrategy: "External" });
   const other = await createVmOn("other", { evictionStrategy: "External" });
   const [pod, otherPod] = await Promise.all([spared.pod(), other.pod()]);

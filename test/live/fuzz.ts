@@ -1,6 +1,6 @@
 /**
- * Sends fuzzed requests over a network to the bundled Worker in workerd and to the in-cluster server. Tests how each
- * runtime handles the requests. visit.ts checks the requests that Lifeboat sends to the cluster.
+ * Sends the same fuzzed requests over a network to the bundled Worker in workerd and to the in-cluster server. Tests
+ * how each runtime handles the requests. visit.ts checks the requests that Lifeboat sends to the cluster.
  */
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
@@ -143,7 +143,7 @@ async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedReques
     return [];
   }
   const answer = await answerOf(response);
-  // The runtime (workerd or Node) sends these answers before Lifeboat gets the request.
+  // The runtime (workerd or Node.js) sends these answers before Lifeboat gets the request.
   if (answer.code === 431 || ([400, 417].includes(answer.code) && answer.text === "")) return [];
   const judged = judge(asked, answer, { keys: KEYS, registryFailed: false, asked: [], now });
   if (takesEvents || !judged.outcome.startsWith("events ")) return [judged];

@@ -16,7 +16,7 @@ async function letAMinutePass(name: string): Promise<void> {
   await on.stage.client.patch(nodeEvacuations, { name }, { type: "merge", body }, { subresource: "status" });
 }
 
-test("a VM that nobody can restart blocks the drain and is named; with forceShutdowns the other VMs are restarted or stopped", async () => {
+test("a VM that can neither migrate nor restart blocks the drain and is named; with forceShutdowns the other VMs are restarted or stopped", async () => {
   const node = "blocked";
   await createNode(on.stage.client, node);
   await createVirtualMachine(on.stage.client, "Always", vm("moves", node));
