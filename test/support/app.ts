@@ -1,5 +1,5 @@
 /**
- * Runs Lifeboat's app as its runtime (workerd or Node) does. The test controls the clock, and waits for work that
+ * Runs Lifeboat's app as its runtime (workerd or Node.js) does. The test controls the clock, and waits for work that
  * continues after an answer.
  */
 import { setImmediate } from "node:timers/promises";

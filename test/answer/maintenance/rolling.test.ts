@@ -147,7 +147,7 @@ test.each([
   ["Stop", "Stopped", "Expired,Skipped,Skipped"],
   ["Continue", "Completed", "Expired,Returned,Evacuated"],
 ])(
-  "a node that a person uncordoned fails after nodeTimeoutSeconds, and whenNodeFails %s decides about the next nodes",
+  "a node that a person uncordoned expires after nodeTimeoutSeconds, and whenNodeFails %s decides about the next nodes",
   async (whenNodeFails, phase, phases) => {
     const stage = await uncordonedEarly({ whenNodeFails, nodeTimeoutSeconds: 120 });
     stage.apps[0]?.pass(120);

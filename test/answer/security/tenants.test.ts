@@ -82,7 +82,7 @@ async function stateOf(fake: FakeCluster) {
   return { body, world: worldOf(fake, NAMESPACE) };
 }
 
-/** Disables evacuation under node pressure, in which all VMs of a node compete for the free memory on other nodes. */
+/** Disables evacuation under node pressure, because all VMs of such a node compete for memory on other nodes. */
 const anySpec = configuration.map((spec) => ({
   ...Object(spec),
   featureGates: { ...Object(at(spec, "featureGates")), NodePressureEvictionLiveMigration: false },

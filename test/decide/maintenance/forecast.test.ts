@@ -11,7 +11,7 @@ const VMIS = [pinnedVm("a"), pinnedVm("b")];
 
 // prettier-ignore
 test.each([
-  // another node, its GiB, the outcomes of the two VMs, the verdict
+  // another node, its GiB, the outcomes of the two VMs of 2 GiB, the verdict
   ["with room for both VMs", 4, ["ShutsDown Restart", "ShutsDown Restart"],    "WillSucceedWithShutdowns"],
   ["with room for one VM",   3, ["ShutsDown Restart", "Blocked NoRestart"],    "WillBlock"],
 ])("restarts share the room of other nodes: %s", (_, gib, outcomes, verdict) => {
@@ -55,7 +55,7 @@ describe("two nodes that are evacuated at the same time", () => {
 
   // prettier-ignore
   test.each([
-    // node03, its GiB, the VM on the other node, whenBlocked of the other node, the verdict
+    // node03, its GiB, the VM on the other node (each VM has 2 GiB), whenBlocked of the other node, the verdict
     ["with room for both VMs",                                4, onOther("b"),                                   "Wait",    "WillSucceed"],
     ["with room for one VM",                                  2, onOther("b"),                                   "Wait",    "NoRoom"],
     ["with room for one VM, when the other VM stays",         2, onOther("b", { migratable: false }),            "Wait",    "WillSucceed"],

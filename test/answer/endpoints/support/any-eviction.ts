@@ -131,7 +131,7 @@ export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const app = openApp(fake, (request) => {
-    // The read of the budget before this request is recorded instead. No decision reads a budget for another purpose.
+    // Records the earlier read of the budget instead, because no decision reads a budget for another purpose.
     if (request === "create poddisruptionbudgets") return;
     // This patch contains the user's name, which differs between an explanation and an eviction.
     if (request === "patch evacuations/status") return;
