@@ -41,8 +41,8 @@ function refusalOf(e: EvacuationFacts, vmiUID: string, facts: Facts): Refusal | 
   const { namespace } = e;
   const selection = { ...selectLaunchersOf({ uid: vmiUID }), namespace, unlike: { "spec.nodeName": [""] } };
   const [pods, budgets] = together(
-    () => facts.readable(SCHEDULED_PODS, selection).items,
-    () => facts.readable("poddisruptionbudgets", { namespace }).items,
+    () => facts.list(SCHEDULED_PODS, selection),
+    () => facts.list("poddisruptionbudgets", { namespace }),
   );
   const ending = pods.map((pod) => ({ pod, isBack: isRestart(e) }));
   return [...keptByBudgets(ending, budgets).values()][0];

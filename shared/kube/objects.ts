@@ -22,6 +22,7 @@ import {
 } from "./names.ts";
 import { isObjectName } from "./schemas/fields.ts";
 import type { Labels, NodeRequirement, NodeSelectorTerm, NodeRequirements } from "./scheduled-pod.ts";
+import { tolerates } from "./tolerations.ts";
 
 /** Returns whether a VMI, a migration or a pod has finished. Upstream: KubeVirt's `IsFinal`. */
 export const isFinal = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
@@ -102,12 +103,6 @@ export function isOfLiveVm(pod: PodFacts): boolean {
 /** Returns whether the pod is a launcher pod or a hotplug pod. */
 export function isOfVm(pod: PodFacts): boolean {
   return pod.labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || launcherOfHotplug(pod) !== undefined;
-}
-
-export function tolerates({ key, operator = "Equal", value = "", effect }: Toleration, taint: Taint): boolean {
-  if (effect !== undefined && effect !== taint.effect) return false;
-  if (key === undefined) return operator === "Exists";
-  return key === taint.key && (operator === "Exists" || value === (taint.value ?? ""));
 }
 
 export function untolerated(taints: readonly Taint[], tolerations: readonly Toleration[] = []): Taint | undefined {

@@ -10,7 +10,7 @@ import type {
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
-import { withoutFractions } from "../settings/time.ts";
+import { isTimeText, withoutFractions } from "../settings/time.ts";
 import { hasStarted } from "./world.ts";
 
 const MOST_NAMES = 5;
@@ -59,7 +59,10 @@ export const MAINTENANCE_MESSAGES = {
   cannotMigrate: (vmi: VmiFacts) => `it cannot migrate: ${pinnedBecause(vmi)}`,
   unknownStrategy: (field: string, value: string) => `${field} is "${value}", which KubeVirt does not know`,
   isSent: "it is being sent to another namespace or cluster",
-  ownerDelays: (until: string) => `its owner wants it to stay until ${withoutFractions(until)}`,
+  ownerDelays: (until: string) =>
+    isTimeText(until)
+      ? `its owner wants it to stay until ${withoutFractions(until)}`
+      : `its annotation lifeboat.dev/not-before is not a time in RFC 3339: ${until.slice(0, 64)}`,
   ownerDelaysFix:
     "the VM's owner: remove the annotation lifeboat.dev/not-before from the VirtualMachine, or set an earlier time",
   staysBecause: (message: string, why: string) => `${message}; ${why}`,

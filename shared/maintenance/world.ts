@@ -6,7 +6,7 @@ import {
   type NodeEvacuationPhase,
   type NodeEvacuationStatus,
 } from "../kube/node-evacuation.ts";
-import { type Deciding, secondsUntil } from "../settings/time.ts";
+import { type Deciding, hasCome } from "../settings/time.ts";
 
 /** A NodeEvacuation, with the facts that its rules need. */
 export interface NodeWorld extends Deciding {
@@ -33,8 +33,8 @@ export function ownerOf({ name, uid }: NodeEvacuationFacts): string {
   return `${name}/${uid}`;
 }
 
-export function isTimeReached({ spec }: NodeEvacuationFacts, now: Date): boolean {
-  return secondsUntil(spec.schedule.notBefore, now) === 0;
+export function isTimeReached({ spec: { schedule } }: NodeEvacuationFacts, now: Date): boolean {
+  return schedule.notBefore === undefined || hasCome(schedule.notBefore, now);
 }
 
 export function hasStarted({ status }: NodeEvacuationFacts): boolean {

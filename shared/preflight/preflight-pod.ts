@@ -3,8 +3,7 @@ import * as z from "zod/mini";
 import { listOf, part } from "../kube/schemas/fields.ts";
 import { Limits } from "../kube/schemas/pod-requirements.ts";
 import type { ScheduledPod, PlacementTerms } from "../kube/scheduled-pod.ts";
-import { type Issues, scheduledPodSchema } from "../kube/schemas/scheduled-pod.ts";
-import { Time } from "../kube/schemas/times.ts";
+import { type Issues, scheduledPodSchema, Time } from "../kube/schemas/scheduled-pod.ts";
 import type { NeighbourPod, PreflightPod } from "./facts.ts";
 import { placementTermsSchema } from "./placement-terms.ts";
 
@@ -30,8 +29,7 @@ function reader(input: unknown, issues: Issues) {
 }
 
 /**
- * Returns a schema for one list of pods of the node to drain. Equal values within the list share one object, to save
- * memory.
+ * Returns a schema for the pods of the node to drain. Use one schema for each list, because equal values share objects.
  */
 export function preflightPodSchema() {
   const [shared, placing] = [scheduledPodSchema(), placementTermsSchema()];

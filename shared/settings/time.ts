@@ -16,9 +16,10 @@ export interface Deciding extends Moment {
 /** The last time that Kubernetes can write. */
 const LAST = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** Returns a time in RFC 3339. A time after the year 9999 becomes the last second of that year. */
+/** Returns a time in RFC 3339. Instead of a later or unreadable time, returns the last second of the year 9999. */
 export function secondsAfter(now: Date, seconds: number): string {
-  return new Date(Math.min(now.getTime() + seconds * 1000, LAST)).toISOString();
+  const time = now.getTime() + seconds * 1000;
+  return new Date(time < LAST ? time : LAST).toISOString();
 }
 
 /**
@@ -48,9 +49,16 @@ export function secondsSince(time: string | number | undefined, now: Date): numb
   return (now.getTime() - began) / 1000;
 }
 
+const RFC_3339 = /^\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d))?$/;
+
+/** Returns whether the text is a time in RFC 3339, or a date. `Date.parse` also accepts texts such as `week 1`. */
+export function isTimeText(text: string): boolean {
+  return RFC_3339.test(text) && !Number.isNaN(Date.parse(text));
+}
+
 /** Returns whether a time has come. A text that is not a time never comes. */
 export function hasCome(time: string, now: Date): boolean {
-  return secondsSince(time, now) >= 0;
+  return isTimeText(time) && secondsSince(time, now) >= 0;
 }
 
 const UNITS = [

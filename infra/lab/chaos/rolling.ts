@@ -110,7 +110,7 @@ export function outcomeProblems(ne: NodeEvacuation, history: History, times: Tim
   const missing = [...history].filter(([uid, seen]) => !named.has(uid) && wasThere(seen, ne, times));
   return [
     ...wrong,
-    ...left.map((one) => `${name} is Evacuated, but reports for ${one.name} the outcome ${one.outcome}`),
+    ...left.map((one) => `${name} reports the outcome ${one.outcome} for ${one.name}`),
     ...missing.map(([, { key }]) => `${name} does not name ${key}, which was on its node`),
   ];
 }

@@ -15,7 +15,6 @@ import * as nodes from "../node-evacuation.ts";
 import { LARGE_FACTS } from "./bounds.ts";
 import { Conditions, Count, createdAt, identityOf, kind, listOf, Meta, part, Text } from "./fields.ts";
 import { Template } from "./guest.ts";
-import { TimeText } from "./times.ts";
 
 const Anything = z.nullish(z.unknown());
 
@@ -65,10 +64,10 @@ const evacuation = kind(
       cause: Cause,
       requestedBy: Words,
       intent: z._default(z.enum(["Evacuate", "Withdrawn"]), "Evacuate"),
-      retryAt: TimeText,
-      deadline: TimeText,
+      retryAt: Text,
+      deadline: Text,
       pod: z.optional(z.object({ name: Text, uid: z.string() })),
-      inherited: z.optional(z.object({ attempts: Count, notBefore: TimeText })),
+      inherited: z.optional(z.object({ attempts: Count, notBefore: Text })),
       nodeEvacuation: z.optional(NameAndUid),
       by: z.optional(z.enum(WAYS)),
       runStrategy: Text,
@@ -85,10 +84,10 @@ const evacuation = kind(
       migration: z.optional(NameAndUid),
       lastFailedMigration: z.optional(NameAndUid),
       targetNode: Text,
-      startTime: TimeText,
-      completionTime: TimeText,
-      nextAttemptTime: TimeText,
-      observedRetryAt: TimeText,
+      startTime: Text,
+      completionTime: Text,
+      nextAttemptTime: Text,
+      observedRetryAt: Text,
       requesters: Names,
       conditions: listOf(z.object(CONDITION)),
     }),

@@ -6,7 +6,6 @@ import * as rolling from "../rolling-maintenance.ts";
 import { LARGE_FACTS } from "./bounds.ts";
 import { Count, createdAt, kind, listOf, Meta, ObjectName, part, Text } from "./fields.ts";
 import { CONDITION, wordOf, Words } from "./lifeboat.ts";
-import { TimeText } from "./times.ts";
 
 const how = () => ({
   startIf: wordOf(["Always", "WillSucceed", "WillSucceedWithShutdowns"], "Always"),
@@ -46,8 +45,8 @@ const nodeSpec = () =>
     progress: wordOf(["Running", "Paused"], "Running"),
     /** Times are RFC 3339. */
     schedule: part({
-      notBefore: TimeText,
-      notAfter: TimeText,
+      notBefore: Text,
+      notAfter: Text,
       /** Lifeboat 0.3 waited for the NodeEvacuation of this name before it started this NodeEvacuation. */
       after: Text,
     }),
@@ -59,10 +58,10 @@ const nodeStatus = () =>
     message: Text,
     verdict: Text,
     /** The time at which the node was cordoned. Absent before the start. */
-    startTime: TimeText,
-    estimatedCompletionTime: TimeText,
-    completionTime: TimeText,
-    lastUpdateTime: TimeText,
+    startTime: Text,
+    estimatedCompletionTime: Text,
+    completionTime: Text,
+    lastUpdateTime: Text,
     virtualMachines: z.optional(Counts),
     blockers: listOf(
       z.object({
@@ -73,7 +72,7 @@ const nodeStatus = () =>
         reason: Words,
         message: Words,
         whoCanFix: Text,
-        since: TimeText,
+        since: Text,
       }),
     ),
     outcomes: listOf(
@@ -86,8 +85,8 @@ const nodeStatus = () =>
         reason: Text,
         targetNode: Text,
         /** The start of the VM's evacuation. */
-        startTime: TimeText,
-        time: TimeText,
+        startTime: Text,
+        time: Text,
       }),
     ),
     conditions: listOf(z.object(CONDITION)),
@@ -141,7 +140,7 @@ const rollingMaintenance = kind(
       }),
       intent: wordOf(["Evacuate", "Withdrawn"], "Evacuate"),
       progress: wordOf(["Running", "Paused"], "Running"),
-      schedule: part({ notBefore: TimeText, notAfter: TimeText }),
+      schedule: part({ notBefore: Text, notAfter: Text }),
       maxUnavailable: z._default(z.number(), 1),
       nextNode: wordOf(["WhenUncordoned", "WhenEvacuated"], "WhenUncordoned"),
       nodeTimeoutSeconds: z._default(z.number(), 3600),
@@ -153,10 +152,10 @@ const rollingMaintenance = kind(
       phase: z.optional(z.enum([...rolling.ROLLING_ACTIVE_PHASES, ...rolling.ROLLING_END_PHASES])),
       message: Text,
       forecast: Text,
-      startTime: TimeText,
-      estimatedCompletionTime: TimeText,
-      completionTime: TimeText,
-      lastUpdateTime: TimeText,
+      startTime: Text,
+      estimatedCompletionTime: Text,
+      completionTime: Text,
+      lastUpdateTime: Text,
       nodeCounts: z.optional(
         z.object({ total: Count, pending: Count, active: Count, evacuated: Count, failed: Count }),
       ),
@@ -166,9 +165,9 @@ const rollingMaintenance = kind(
           nodeEvacuation: Text,
           phase: z.enum(rolling.ROW_PHASES),
           message: Text,
-          startTime: TimeText,
-          completionTime: TimeText,
-          returnTime: TimeText,
+          startTime: Text,
+          completionTime: Text,
+          returnTime: Text,
           virtualMachines: z.optional(Counts),
         }),
       ),

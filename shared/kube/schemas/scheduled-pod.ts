@@ -5,7 +5,6 @@ import * as names from "../names.ts";
 import { checkSize, checkTexts, LARGEST_FACTS, lengthOf } from "./bounds.ts";
 import { Conditions, knownOf, listOf, ObjectName, ObjectNamespace, Owner, part, Text, TextsOrNone } from "./fields.ts";
 import { nodeFacts, NodeObject } from "./kubernetes.ts";
-import { Time } from "./times.ts";
 import { AntiAffinity, PodRequirements, Computed, resourcesOf, Spread, Tolerations } from "./pod-requirements.ts";
 
 const KNOWN_ANNOTATIONS = [
@@ -17,6 +16,14 @@ const KNOWN_ANNOTATIONS = [
   names.MIRROR_POD_ANNOTATION,
   names.CONFIG_SOURCE_ANNOTATION,
 ];
+
+const TIME = "expected a time";
+export const Time = z.lazy(() =>
+  z.pipe(
+    z.string(TIME).check(z.refine((text) => !Number.isNaN(Date.parse(text)), TIME)),
+    z.transform((text) => Date.parse(text)),
+  ),
+);
 
 const Anything = z.nullish(z.unknown());
 const NodeName = "expected the name of a node";

@@ -6,7 +6,7 @@ import type { Facts } from "../../facts/facts.ts";
 import type { Action } from "../../kube/action.ts";
 import { named } from "../../kube/objects.ts";
 import { hasRollingEnded, type NodeRow, ROLLING_BOUNDS } from "../../kube/rolling-maintenance.ts";
-import { type Moment, secondsAfter, secondsUntil, withoutFractions } from "../../settings/time.ts";
+import { hasCome, type Moment, secondsAfter, withoutFractions } from "../../settings/time.ts";
 import { ROLLING_MESSAGES as MESSAGES } from "./messages.ts";
 import { evacuationName, resolved, rowsOf } from "./nodes.ts";
 import { rivalOf } from "./rivals.ts";
@@ -76,8 +76,7 @@ function pausedBefore({ rm }: RollingWorld): RollingNext | undefined {
 /** The start time has not been reached. */
 function waitsForHour({ rm, now }: RollingWorld): RollingNext | undefined {
   const { notBefore } = rm.spec.schedule;
-  if (notBefore === undefined || rm.status.startTime !== undefined || secondsUntil(notBefore, now) === 0)
-    return undefined;
+  if (notBefore === undefined || rm.status.startTime !== undefined || hasCome(notBefore, now)) return undefined;
   return { phase: "Scheduled", message: MESSAGES.startsAt(notBefore) };
 }
 

@@ -68,7 +68,7 @@ test.each([403, 404])(
     await ticks(on, 2);
     expect(statusOf(on)).toMatchObject({
       phase: "Evacuated",
-      message: expect.stringContaining(`is not known: the API server`),
+      message: expect.stringContaining(`whether volumes are still attached to the node: the API server`),
     });
     expect(on.fake.api.object("nodeevacuations", KERNEL)).toBeDefined();
   },

@@ -28,6 +28,7 @@ test("a NodeEvacuation needs only the name of a node", async () => {
 test.each<[string, object, string]>([
   ["without a node",              {},                                                         "spec.nodeName: Required value"],
   ["that ends before it starts",  { ...NODE, schedule: { notBefore: LATE, notAfter: EARLY } }, "notAfter: expected a time after notBefore"],
+  ["that starts at a time with an offset of 99 hours", { ...NODE, schedule: { notBefore: "2026-11-22T12:00:00+99:00" } }, "spec.schedule.notBefore: Invalid value"],
   ["with concurrency 0",          { ...NODE, virtualMachines: { concurrency: 0 } },           "spec.virtualMachines.concurrency: Invalid value"],
   ["with an unknown whenBlocked", { ...NODE, virtualMachines: { whenBlocked: "Kill" } },      'Unsupported value: "Kill"'],
 ])("a NodeEvacuation %s is refused", async (_, spec, words) => {

@@ -48,6 +48,7 @@ test.each<[string, object, string]>([
   ["with empty labels",          { nodes: { matchLabels: {} } },                               "spec.nodes.matchLabels: Invalid value"],
   ["with one node twice",        { nodes: { names: ["node-1", "node-1"] } },                   "Duplicate value"],
   ["that ends before it begins", { ...NODES, schedule: { notBefore: LATE, notAfter: EARLY } }, "notAfter: expected a time after notBefore"],
+  ["that ends at a time with a comma", { ...NODES, schedule: { notAfter: "2026-11-22T12:00:00,5Z" } }, "spec.schedule.notAfter: Invalid value"],
   ["with no node at a time",     { ...NODES, maxUnavailable: 0 },                              "spec.maxUnavailable: Invalid value"],
   ["with no time for a node",    { ...NODES, nodeTimeoutSeconds: 5 },                          "spec.nodeTimeoutSeconds: Invalid value"],
   ["with an unknown whenNodeFails", { ...NODES, whenNodeFails: "Hope" },                          'Unsupported value: "Hope"'],

@@ -7,9 +7,9 @@ import {
   DEAD_NODE_TAINTS,
   drivingTaint,
   isAlive,
-  tolerates,
   untolerated,
 } from "../../../shared/kube/objects.ts";
+import { tolerates } from "../../../shared/kube/tolerations.ts";
 
 const TAINT: Taint = { key: "hardware", value: "gpu", effect: "NoSchedule" };
 const BARE: Taint = { key: "hardware", effect: "NoSchedule" };
@@ -30,6 +30,22 @@ test.each<[Toleration, boolean, boolean]>([
   [{ value: "gpu" },                                                                   false,        false],
 ])("%j tolerates hardware=gpu: %s, and hardware: %s", (toleration, valued, bare) => {
   expect([tolerates(toleration, TAINT), tolerates(toleration, BARE)]).toEqual([valued, bare]);
+});
+
+// prettier-ignore
+test.each([
+  // taint     operator   toleration  is tolerated
+  ["950",      "Gt",      "750",      true ],
+  ["950",      "Gt",      "950",      false],
+  ["800",      "Gt",      "950",      false],
+  ["-5",       "Lt",      "0",        true ],
+  ["10",       "Lt",      "9",        false],
+  ["gpu",      "Gt",      "1",        false],
+  ["5",        "Lt",      "many",     false],
+  ["5",        "Unknown", "5",        false],
+])("the taint tier=%s is tolerated by %s %s: %s", (taint, operator, value, isTolerated) => {
+  const effect = "NoExecute";
+  expect(tolerates({ key: "tier", operator, value }, { key: "tier", value: taint, effect })).toBe(isTolerated);
 });
 
 // prettier-ignore

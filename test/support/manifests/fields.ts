@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod/mini";
 import { Count, Text } from "../../../shared/kube/schemas/fields.ts";
-import { TimeText } from "../../../shared/kube/schemas/times.ts";
 
 export const BOUNDS = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"] as const;
 export type Bounds = Readonly<Partial<Record<(typeof BOUNDS)[number], number>>>;
@@ -101,7 +100,7 @@ function mayBeAbsent(schema: z.core.$ZodType): schema is MayBeAbsent {
 }
 
 function isTransform(schema: z.core.$ZodType): boolean {
-  return schema instanceof core.$ZodTransform && !isText(schema);
+  return schema instanceof core.$ZodTransform && schema !== Text;
 }
 
 /** Returns true if the value means the same as an absent field. */
@@ -118,13 +117,9 @@ function childrenOf(schema: z.core.$ZodType, path: string): readonly (readonly [
   ]);
 }
 
-/** Returns true for the schema of an optional text, because zod cannot describe the transformation of such a text. */
-function isText(schema: z.core.$ZodType): boolean {
-  return schema === Text || schema === TimeText;
-}
-
 function leaf(schema: z.core.$ZodType, isOptional: boolean, fallback: unknown): Field {
-  if (isText(schema)) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
+  // zod cannot describe the transformation of an optional text.
+  if (schema === Text) return { type: "string", isRequired: false, words: undefined, fallback, bounds: {} };
   const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
   const bounds = Object.fromEntries(
     BOUNDS.flatMap((bound) => {
