@@ -84,7 +84,7 @@ const Status = z.object({ message: z.string() });
 
 /**
  * Returns a `fetch` that removes terminal control characters from every answer and records the messages of refusals.
- * shared/kube drops these messages, because callers of the Worker must not see them.
+ * The client in shared/kube, which the Worker also uses, drops these messages.
  */
 function listening(fetch: Fetch, server: string) {
   const refusals = new Map<string, string>();

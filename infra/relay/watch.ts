@@ -1,7 +1,7 @@
 /**
  * Lists the objects of one kind, and then watches their changes. Stores only a few fields of each object. Limits the
- * bytes of lists and lines, because tenants decide the size of their objects. An informer of client-node would store
- * whole objects and read whole lines.
+ * bytes of a list and of each event of a watch, because tenants decide the size of their objects. An informer of
+ * client-node would store whole objects and have no limits.
  */
 import * as z from "zod/mini";
 import { ClusterError } from "../../shared/kube/failures.ts";

@@ -1,6 +1,6 @@
 /**
- * Sets and checks the mark of a VMI: `status.evacuationNodeName` with the VMI's node. KubeVirt evacuates a VMI with a
- * mark.
+ * Marks a VMI, and checks whether it is marked. A VMI is marked if `status.evacuationNodeName` is its node. KubeVirt
+ * then evacuates the VMI.
  */
 import type { Action } from "../kube/action.ts";
 import { ensureBudget } from "../budget/budget.ts";

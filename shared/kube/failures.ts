@@ -10,8 +10,8 @@ export type Failure =
   /** The memory for answers of the API server is used up. See transport.ts. */
   | { readonly reason: "Busy" }
   /**
-   * The answer is not from a Kubernetes API server or is not the requested object. If `odd` is set, the answer is the
-   * requested object but cannot be parsed.
+   * The answer cannot be used. If `odd` is set, it is the requested object, which cannot be parsed. Otherwise it is
+   * another object, or not the answer of a Kubernetes API server.
    */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 

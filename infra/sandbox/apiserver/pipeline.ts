@@ -17,7 +17,7 @@ import { Bell } from "./watch-log.ts";
 
 const BODY_LIMIT = 3 * 1024 * 1024;
 
-/** Handles a request. Never rejects, because an error must not affect other clients. */
+/** Handles a request. The promise never rejects, because an error must not affect other clients. */
 export async function handleRequest(
   state: ServerState,
   request: IncomingMessage,

@@ -87,7 +87,7 @@ export const migration: Deed = async ({ vmi }) => ({
     spec: { vmiName: (await vmi()).split("/").at(-1) },
   },
 });
-/** The account has this permission. virt-api answers 500 only because the VM has no evacuationNodeName. */
+/** If the account may cancel evacuations, virt-api answers 500 here, because the VM has no evacuationNodeName. */
 export const cancelsEvacuation: Deed = async ({ vmi }) => {
   const path = (await vmi()).replace("/apis/kubevirt.io", "/apis/subresources.kubevirt.io");
   return { method: "PUT", path: `${path}/evacuate/cancel`, body: {} };

@@ -68,7 +68,7 @@ export function askedFor(cause: GuardCause): Pick<DeletionFacts, "pod" | "reques
   return { pod: cause === "NodeTermination" ? pod() : target(cause), requester: REQUESTER[cause] };
 }
 
-/** Returns Karpenter's deletion of the launcher pod. `left` is the time in seconds until the node is terminated. */
+/** Returns the facts when Karpenter deletes the launcher pod, `left` seconds before the node is terminated. */
 export function termination(left: number, tweak: Partial<DeletionFacts> = {}): Partial<DeletionFacts> {
   return { ...askedFor("NodeTermination"), node: node(), deleteBy: at(left).getTime(), ...tweak };
 }
