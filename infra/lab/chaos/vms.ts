@@ -4,8 +4,8 @@ import type { Draw } from "./draw.ts";
 export interface ChaosVm {
   readonly name: string;
   /**
-   * The node on which the VM starts: `drained` for the drained node, or the name of a fault. Each fault acts on a node of
-   * its own.
+   * The node on which the VM starts: `drained` for the drained node, or the name of a fault. Each fault has its own
+   * node.
    */
   readonly place: string;
   /** KubeVirt does not know the strategy `Unknown`. */
