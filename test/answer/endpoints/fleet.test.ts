@@ -65,7 +65,7 @@ test.each<[string, TestEnv, string, string]>([
   ["a missing binding",             { CLUSTERS: { prod: entry("binding:PROD_API") } },                     "server",                       "expected a Workers VPC binding named PROD_API in this Worker's environment"],
   ["a wrong server in KV",          { CLUSTER_REGISTRY: registry({ prod: entry("ftp://x") }) },            "CLUSTER_REGISTRY.prod.server", NO_SERVER],
   ["a plain entry in KV",           { CLUSTER_REGISTRY: registry({ prod: entry("https://x") }, true) },    "CLUSTER_REGISTRY.prod",        "expected an encrypted entry"],
-  ["another cluster's entry in KV", { CLUSTER_REGISTRY: OTHERS },                                          "CLUSTER_REGISTRY.prod",        "encrypted for this name"],
+  ["another cluster's entry in KV", { CLUSTER_REGISTRY: OTHERS },                                          "CLUSTER_REGISTRY.prod",        "encrypted for the cluster of this name"],
   ["a wrong key for KV",            { CLUSTER_REGISTRY: FAR, REGISTRY_KEY: "secret-value" },               "REGISTRY_KEY",                 "expected one or more keys"],
 ])("with %s, every endpoint names the wrong field and shows no secret", async (...[, env, field, message]) => {
   const app = openApp(env);
