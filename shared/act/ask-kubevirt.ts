@@ -25,7 +25,8 @@ export async function mark({ vmi, launcher, forDescheduler }: ActionOf<"Mark">, 
   const { namespace, hasAnnotations } = vmi;
   const name = launcher ?? (await findLauncher(vmi, cluster));
   if (name === undefined) return "Conflict";
-  // For this requester, KubeVirt's webhook annotates the VMI. Its patch fails if the VMI has no annotations.
+  // If the descheduler is the requester, KubeVirt's webhook adds an annotation to the VMI. The webhook's patch fails if
+  // the VMI has no annotations.
   const annotations = forDescheduler && hasAnnotations ? { [REQUESTED_BY_ANNOTATION]: DESCHEDULER } : {};
   const asked = requestEviction({ namespace, name, uid: IMPOSSIBLE_UID }, { annotations }, cluster);
   // 429: KubeVirt's webhook refused the eviction. 409: no webhook refused the eviction, but no pod has the UID.

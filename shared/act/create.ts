@@ -8,9 +8,8 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation. If the VM already has an Evacuation with this name, which is active and for the same pod, adds
- * the requester to the existing Evacuation and returns it. Returns `Conflict` if the existing Evacuation has ended or
- * is for another pod.
+ * Creates an Evacuation. If the VM already has an active Evacuation with this name for the same pod, adds the requester
+ * to it and returns it. Returns `Conflict` if the existing Evacuation has ended or is for another pod.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,

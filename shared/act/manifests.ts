@@ -158,7 +158,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Removes Lifeboat's label and KubeVirt's annotation. The annotation would delay the migration in the next drain. */
+/** Removes Lifeboat's label and KubeVirt's annotation, which would delay the VM's migration in the next drain. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];
@@ -187,7 +187,7 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Makes a patch that tests only the UID and the annotations that it changes. KubeVirt often changes the others. */
+/** Makes a patch that tests only the UID and the annotations that it changes. KubeVirt often changes others. */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

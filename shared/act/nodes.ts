@@ -137,7 +137,9 @@ async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise
   return meaningOf<Result>(answer, isAdmissions ? { ...meanings, 403: "Refused" } : meanings);
 }
 
-/** KubeVirt's answers to a restart or a stop. `Refused`: the VM has changed, or is changing. */
+/**
+ * What KubeVirt's answers to a restart or a stop mean. `Refused`: the VM has changed, or another change is in progress.
+ */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
 /**

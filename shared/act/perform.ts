@@ -40,8 +40,8 @@ export interface Performed {
 
 /**
  * Performs actions in order. Stops at the first error of an action that is not optional. Creates the Evacuation and the
- * PodDisruptionBudgets before it sets the evacuationNodeName. Otherwise, a reconcile could create an Evacuation without
- * the request's cause and deadline.
+ * PodDisruptionBudgets before it sets the evacuationNodeName. Otherwise, another reconcile could see the
+ * evacuationNodeName first, and create an Evacuation without the request's cause and deadline.
  */
 export async function perform(actions: readonly Action[], deps: Performing): Promise<Performed> {
   const done: Action["verb"][] = [];
@@ -56,8 +56,8 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Without an Evacuation, nothing would later remove the label. Only the actions on the evacuationNodeName are still
-  // performed.
+  // Without an Evacuation, nothing would later remove Lifeboat's label from the VMI. Therefore, only the actions on the
+  // evacuationNodeName are still performed.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
@@ -86,7 +86,8 @@ async function performOne(action: Action, deps: Performing, done: Action["verb"]
   const refused = await perform(action.ifRefused.map(saying(ended.words)), deps);
   done.push(...refused.done);
   if (refused.outcome === "Failed") return refused;
-  // The actions have written the refusal into the status. `Conflict` starts a reconcile, which reads the new status.
+  // The `ifRefused` actions have written the refusal to the status. `Conflict` starts a reconcile, which reads the new
+  // status.
   return ended.failure === undefined && action.verb === "CreateMigration" ? { outcome: "Conflict" } : ended;
 }
 
@@ -115,7 +116,7 @@ const VMIS = "virtualmachineinstances";
 const MIGRATIONS = "virtualmachineinstancemigrations";
 const BUDGETS = "poddisruptionbudgets";
 
-/** 404: the object was deleted. 409: the object has changed. 422: a test of the patch failed. */
+/** 404: the object was deleted. 409: the object has changed. 422: a `test` operation of the patch failed. */
 const CHANGED: Readonly<Record<number, ActResult>> = { 404: "Conflict", 409: "Conflict", 422: "Conflict" };
 /** 409: the object exists. Its name is deterministic, so an earlier attempt or another process has created it. */
 const CREATED = { 404: "Conflict", 409: "Done" } as const;

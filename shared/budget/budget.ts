@@ -30,7 +30,10 @@ export const MIN_AVAILABLE = 2;
 export interface BudgetWorld extends Moment {
   readonly vmis: readonly VmiFacts[];
   readonly evacuations: readonly EvacuationFacts[];
-  /** Migrations of the VMIs that are being evacuated. Empty in a full scan, which does not read them. */
+  /**
+   * Migrations of the VMIs that are being evacuated. Empty in a reconcile of the whole cluster, which does not read
+   * them.
+   */
   readonly migrations: readonly MigrationFacts[];
   /** PodDisruptionBudgets of `vmis`. If `complete` is true, contains all budgets that Lifeboat created. */
   readonly budgets: readonly BudgetFacts[];

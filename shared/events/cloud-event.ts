@@ -1,6 +1,6 @@
 /**
- * Defines the relay's events: batches of CloudEvents 1.0 in JSON. An event contains only the name of an object, so late
- * or repeated events do no harm.
+ * Defines the relay's events: batches of CloudEvents 1.0 in JSON. An event only names an object, and Lifeboat reads the
+ * object's current state. Late or repeated events therefore do no harm.
  */
 import * as z from "zod/mini";
 

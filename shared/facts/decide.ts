@@ -51,7 +51,10 @@ export interface Source<T> {
   readonly isSafe: (answer: T) => boolean;
 }
 
-/** Tries the sources in order until a decision is safe or uses no cached facts. Reads from the API server last. */
+/**
+ * Tries the sources in order until a decision is safe or uses no cached facts. If none is, decides on facts that are
+ * read from the API server.
+ */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,
   sources: readonly Source<T>[],

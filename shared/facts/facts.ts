@@ -1,5 +1,6 @@
 /**
- * Provides facts about one cluster to rules. If a rule needs a fact that is not read yet, the run of the rule stops.
+ * Provides facts about one cluster to rules. If a rule needs a fact that has not been read, the run of the rule stops.
+ * The rule runs again after the fact has been read.
  */
 import type * as z from "zod/mini";
 import type { NamespacedName } from "../kube/facts.ts";
@@ -105,7 +106,7 @@ export function together(...asks: readonly (() => unknown)[]): readonly unknown[
   return answers;
 }
 
-/** Maps the items by a rule. The missing facts of all items are read in one round. */
+/** Applies the rule to each item. The missing facts of all items are read in one round. */
 export function each<Item, T>(items: Iterable<Item>, rule: (item: Item) => T): readonly T[] {
   return together(...Array.from(items, (item) => () => rule(item)));
 }

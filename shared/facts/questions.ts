@@ -78,7 +78,7 @@ export function migrationsUnderWay(vmis: readonly VmiFacts[], facts: Facts): rea
 }
 
 /**
- * Returns an empty list if the cluster does not serve the kind. A forecast also works in a cluster without Lifeboat.
+ * Returns an empty list if the cluster does not serve the kind, so that a forecast also works without Lifeboat's CRDs.
  */
 export function unlessNotServed<T>(list: () => readonly T[]): readonly T[] {
   return unlessFailed(list, (failed) => {

@@ -1,6 +1,6 @@
 /**
- * Lists the actions that are safe on cached facts, which can be outdated. For all other actions Lifeboat decides again
- * on live facts.
+ * Lists the actions that do no harm if they were decided on cached facts, which can be outdated. All other actions are
+ * decided again on live facts.
  */
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
@@ -11,9 +11,11 @@ import { isEnd, type Phase } from "../kube/evacuation.ts";
  */
 export type Decision = "Eviction" | "Reconcile";
 
-/** The decisions that may perform the action on cached facts. An action that is not listed needs live facts. */
+/**
+ * For each action, the decisions that may perform it on cached facts. An action that is not listed needs live facts.
+ */
 const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decision[] } = {
-  // The name contains the pod's UID and a counter, so an Evacuation that already exists is not created twice.
+  // The Evacuation's name contains the pod's UID and a counter, so the same Evacuation is not created twice.
   CreateEvacuation: ["Eviction"],
   CreateBudget: ["Eviction"],
   Event: ["Reconcile"],
@@ -33,7 +35,7 @@ export function isSafeOnCachedFacts(action: Action, decision: Decision): boolean
   return action.verb !== "WriteStatus" || CONTINUING.has(action.status.phase ?? "Pending");
 }
 
-/** Returns whether the action is safe if only the VMI was read live. */
+/** Returns whether the action is safe if only the VMI was read live, and all other facts can be outdated. */
 export function isSafeWithLiveVmi(action: Action): boolean {
   const hasMoved = action.verb === "WriteStatus" && action.status.phase === "Moved";
   return hasMoved || isSafeOnCachedFacts(action, "Reconcile");

@@ -17,13 +17,13 @@ import type {
 
 export type Action =
   /**
-   * Makes KubeVirt set the VMI's `status.evacuationNodeName`. If `forDescheduler` is set, KubeVirt prefers migrations
-   * of drains to this migration. `launcher` is the name of the VMI's launcher pod. If it is absent, Lifeboat reads the
-   * name.
+   * Makes KubeVirt set the VMI's `status.evacuationNodeName`. If `forDescheduler` is set, KubeVirt gives the VMI's
+   * migration a lower priority than migrations for a drain. `launcher` is the name of the VMI's launcher pod. If
+   * `launcher` is absent, Lifeboat finds the name.
    */
   | { readonly verb: "Mark"; readonly vmi: VmiFacts; readonly launcher?: string; readonly forDescheduler?: true }
   | { readonly verb: "Unmark"; readonly vmi: VmiFacts }
-  /** Sets the label that MigrationPolicies select. If this action fails, the next actions are still performed. */
+  /** Sets the label by which a MigrationPolicy selects the VMI. If this fails, the next actions are still performed. */
   | { readonly verb: "Label"; readonly vmi: VmiFacts; readonly urgency: Urgency }
   /** Sets or removes the label `lifeboat.dev/shield`. */
   | { readonly verb: "Shield"; readonly vmi: VmiFacts; readonly value?: string; readonly optional?: true }
@@ -50,11 +50,12 @@ export type Action =
       readonly evacuation: string;
     }
   /**
-   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget.
-   * The next actions are performed even after a permanent refusal, and with `optional` after any error.
+   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget. If
+   * the budget is permanently refused, the next actions are still performed. With `optional`, this is so after any
+   * error.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
-  /** Corrects size, selector and owner of Lifeboat's budget. A permanent refusal does not stop the next actions. */
+  /** Corrects minAvailable, selector and owner of the budget. A permanent refusal does not stop the next actions. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Deletes a pod. If `graceSeconds` is absent, the pod's own grace period applies. */
@@ -66,7 +67,7 @@ export type Action =
       readonly add: Readonly<Record<string, string>>;
       readonly remove: readonly string[];
     }
-  /** Writes the status. Fails if the LifeboatConfiguration has changed. */
+  /** Writes the status of the LifeboatConfiguration. Fails if the object has changed since it was read. */
   | {
       readonly verb: "WriteConditions";
       readonly resourceVersion: string;
@@ -75,9 +76,9 @@ export type Action =
     }
   /** Cordons a node for NodeEvacuation `by` (NAME/UID), or takes over the cordon of the ended NodeEvacuation `from`. */
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
-  /** Uncordons the node and removes Lifeboat's annotation. If `stays` is set, removes only the annotation. */
+  /** Uncordons the node and removes the cordoned-by annotation. If `stays` is set, removes only the annotation. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
-  /** Sets or removes the taint of a node that a RollingMaintenance has not started to drain. */
+  /** Sets or removes the taint of nodes that still wait to be drained by a RollingMaintenance. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Makes KubeVirt restart or stop the VM. */
@@ -91,7 +92,7 @@ export type Action =
       readonly nodeEvacuation: NodeEvacuationFacts;
     }
   | { readonly verb: "WithdrawEvacuation"; readonly evacuation: EvacuationFacts }
-  /** Writes the status. Fails if the object has changed. */
+  /** Writes the status. Fails if the NodeEvacuation has changed since it was read. */
   | {
       readonly verb: "WriteNodeStatus";
       readonly nodeEvacuation: NodeEvacuationFacts;
@@ -137,8 +138,8 @@ export interface NewEvacuation extends NamespacedName {
 }
 
 /**
- * Contains lists of actions. The actions of a list are performed in order until a conflict occurs. If `again` is set,
- * another reconcile follows at once.
+ * Contains chains of actions. The actions of a chain are performed in order, until an action fails that is not
+ * optional. If `again` is set, another reconcile follows at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
@@ -219,7 +220,7 @@ export interface KubernetesEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;
   readonly message: string;
-  /** Lifeboat sends only one Event for each object, reason and occasion. */
+  /** Identifies the occasion, such as an attempt. Lifeboat creates one Event for each object, reason and occasion. */
   readonly occasion: string;
 }
 

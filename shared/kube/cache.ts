@@ -1,6 +1,6 @@
 /**
- * Reads facts from the watches of this process, which can be outdated. A watch is used only while it is connected and
- * has its first list.
+ * Reads objects from the watches of this process. Such objects can be outdated. A watch is used only while it is
+ * connected, and only after it has received its first list.
  */
 import type { WriteAnswer, Client, Listing, Reading, WriteOptions } from "./client.ts";
 import type { NamespacedName } from "./facts.ts";
@@ -8,7 +8,7 @@ import { COMPONENT_LABEL, CREATED_BY_LABEL, NODE_NAME_LABEL, VMI_NAME_LABEL } fr
 import type { FactsOf, Resource } from "./resources.ts";
 
 export interface Store<T> {
-  /** Returns whether the watch is connected and has its first list. */
+  /** Returns whether the watch is connected and has received its first list. */
   isCurrent(): boolean;
   get(key: NamespacedName): T | undefined;
   all(): Iterable<T>;
@@ -16,13 +16,13 @@ export interface Store<T> {
   isOdd(key: NamespacedName): boolean;
   /** Returns whether a namespace has objects that could not be parsed. Without a namespace, checks all namespaces. */
   hasOddIn(namespace?: string): boolean;
-  /** Stores the result of a write by this process until the watch shows the result. */
+  /** Stores an object as this process has written it, until the watch delivers the change. */
   note(facts: T): void;
 }
 
 export type Stores = { readonly [R in CachedResource]: Store<FactsOf<R>> };
 
-/** Returns a client that reads from watches if they have the answer. */
+/** Returns a client that reads from the watches if they contain the answer, and otherwise from the API server. */
 export function readsFrom(stores: Stores, client: Client): Client {
   function get<R extends Resource, T = FactsOf<R>>(
     resource: R,
@@ -45,7 +45,10 @@ export function readsFrom(stores: Stores, client: Client): Client {
   return { ...client, get, list };
 }
 
-/** Returns the object from its watch. Returns undefined if the watch cannot show whether the object exists. */
+/**
+ * Reads an object from its watch. The `value` is undefined if the object does not exist. Returns undefined if the watch
+ * does not know whether the object exists.
+ */
 export function shownObject(
   stores: Stores,
   resource: Resource,
@@ -56,8 +59,8 @@ export function shownObject(
 }
 
 /**
- * Answers a list request from the watches: the objects of one VMI, the objects on one node, or the list of all Nodes.
- * Returns undefined if no watch has this list.
+ * Reads a list from the watches: the objects that belong to some VMIs, the objects on one node, or all nodes. Returns
+ * undefined if the watches cannot answer the request.
  */
 export function shownList(
   stores: Stores,
@@ -68,8 +71,8 @@ export function shownList(
 }
 
 /**
- * Returns a client that stores the results of its writes at once, so that the next reconcile does not use outdated
- * facts.
+ * Returns a client that stores each Evacuation and migration as soon as it has patched it. The next reconcile can then
+ * use the change before the watch has delivered it.
  */
 export function notedIn(stores: Stores, client: Client): Client {
   function patch<R extends Resource>(resource: R, ...change: Change): Promise<WriteAnswer<FactsOf<R>>>;
@@ -89,7 +92,10 @@ function noted<T>(store: Store<T>, answer: WriteAnswer<T>): WriteAnswer<T> {
   return answer;
 }
 
-/** Returns the objects that belong to one VMI. Returns undefined if the list does not select a VMI by name or UID. */
+/**
+ * Returns the objects that belong to some VMIs. Returns undefined if the request does not select by a VMI's name or
+ * UID, or if the watch cannot answer.
+ */
 function belongings(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { namespace, labels = {}, fields = {}, ...others } = listing;
   const [[criterion, wanted] = [], ...more] = [...Object.entries(labels), ...Object.entries(fields)];
@@ -114,7 +120,9 @@ function belongings(stores: Stores, resource: Resource, listing: Listing & Readi
   }
 }
 
-/** Returns all nodes, or the objects on one node. Returns undefined for any other list. */
+/**
+ * Returns all nodes, or the objects on one node. Returns undefined for other requests, or if the watch cannot answer.
+ */
 function onNode(stores: Stores, resource: Resource, listing: Listing & Reading<unknown>) {
   const { labels = {}, fields = {}, ...others } = listing;
   if (Object.keys(others).length > 0) return undefined;

@@ -23,7 +23,7 @@ export { named } from "./objects.ts";
 export interface Listing extends Selection {
   /** The time limit of this request, in milliseconds. */
   readonly withinMs?: number;
-  /** Called for each item that cannot be parsed. The list leaves out the item. */
+  /** Called for each item that cannot be parsed. The returned list does not contain the item. */
   readonly onOdd?: (issue: string) => void;
   /** Whether the read fails if an item cannot be parsed. */
   readonly strict?: boolean;
@@ -74,8 +74,8 @@ export type Observed = NamespacedName & {
 };
 
 /**
- * A client of one API server. A read returns undefined for 404. A write returns the code for 404, 409 and 422. Any
- * other refusal throws a ClusterError.
+ * A client of one API server. `get` returns undefined for a 404. A write returns the codes 404, 409 and 422 to its
+ * caller. For any other error, a call throws a ClusterError, unless `expect` contains the code.
  */
 export interface Client {
   /** Returns undefined for 404, and for the codes in `expect`. */
@@ -154,8 +154,8 @@ function oddItems({ onOdd, strict = false }: Listing, { onOddItem }: ClientOptio
 }
 
 /**
- * With 404, the object does not exist. With 409, the object has changed or already exists. With 422, a test in the
- * patch failed or the object is invalid.
+ * The error codes that a write returns instead of throwing. 404: the object does not exist. 409: the object has changed
+ * or already exists. 422: a test in the patch failed or the object is invalid.
  */
 const ANSWERS = [404, 409, 422];
 

@@ -23,8 +23,9 @@ export type MigrationCause = Cause | "WorkloadUpdate";
 export type Urgency = "normal" | "urgent";
 
 /**
- * An `urgent` cause stops the guest unless it moves in time. `asksToEvict` is true if a PodDisruptionBudget can refuse
- * the request. `mark` says who requests KubeVirt's evacuation: KubeVirt's webhook (`OfRequest`) or Lifeboat (`Asked`).
+ * With an `urgent` cause, the guest is stopped unless it migrates in time. `asksToEvict` is true if a
+ * PodDisruptionBudget can refuse the request. `mark` says what makes KubeVirt evacuate the VMI: the Eviction itself
+ * (`OfRequest`), a request by Lifeboat (`Asked`), or the drain taint (`NotNeeded`).
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },
@@ -80,7 +81,7 @@ export function isActive({ status: { phase } }: EvacuationFacts): boolean {
 
 const WAITING = ["BackingOff", "WaitingForExternalController", "Blocked", ...END_PHASES] as const;
 
-/** Returns whether the Evacuation waits for KubeVirt. */
+/** Returns whether KubeVirt has to act next, for example to migrate the VM. */
 export function isUnderWay({ status: { phase } }: Pick<EvacuationFacts, "status">): boolean {
   return phase === undefined || !(WAITING as readonly Phase[]).includes(phase);
 }
@@ -124,7 +125,7 @@ export interface EvacuationStatus {
   readonly phase?: Phase | undefined;
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
-  /** The number of failed migrations, including migrations for the VM's earlier Evacuation. */
+  /** The number of failed migrations, including those of the VM's earlier Evacuation. */
   readonly attempts: number;
   readonly migration?: { readonly name: string; readonly uid: string } | undefined;
   readonly lastFailedMigration?: { readonly name: string; readonly uid: string } | undefined;
@@ -156,7 +157,7 @@ export interface EvacuationSpec {
   readonly runStrategy?: string | undefined;
 }
 
-/** The maximum lengths and numbers that Lifeboat writes. */
+/** The maximum length of each text or list, and the maximum of each number, that Lifeboat writes. */
 export const EVACUATION_BOUNDS = {
   "spec.requestedBy": 1024,
   "spec.inherited.attempts": 1000,

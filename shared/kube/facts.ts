@@ -72,7 +72,7 @@ export interface LiveMigratable {
   readonly message?: string;
 }
 
-/** A VirtualMachineInstance, in about 700 bytes. */
+/** The facts about a VirtualMachineInstance. They take about 700 bytes. */
 export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -128,7 +128,7 @@ export interface MigrationFacts extends NamespacedName {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly vmiName: string;
-  /** Whether the VMI sends or receives the guest of another namespace or cluster. */
+  /** Whether the migration moves the guest to (`Sends`) or from (`Receives`) another namespace or cluster. */
   readonly decentralized?: "Sends" | "Receives";
   readonly phase: string;
   readonly deleting: boolean;

@@ -7,16 +7,16 @@ export interface GuestAsks {
   readonly required?: readonly NodeSelectorTerm[];
   readonly tolerations: readonly Toleration[];
   readonly antiAffinity: readonly PodTerm[];
-  /** The names of the guest's fields that a preflight does not check. */
+  /** The names of fields that Lifeboat does not check when it predicts on which nodes the VM can run. */
   readonly unchecked: readonly string[];
   /**
-   * `host-model`, `host-passthrough` or the name of a model. If absent, KubeVirt sets the model when it creates the
+   * The CPU model: `host-model`, `host-passthrough` or a name. If absent, KubeVirt sets the model when it creates the
    * VMI.
    */
   readonly cpuModel?: string;
   /** CPU features that a node must not have. */
   readonly forbiddenFeatures: readonly string[];
-  /** The number of the guest's threads and supplemental I/O threads. */
+  /** The number of the guest's virtual CPUs plus the number of its supplemental I/O threads. */
   readonly vcpus?: number;
   readonly hasDedicatedCpus: boolean;
   /** The guest's memory in bytes. */

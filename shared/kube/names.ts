@@ -4,7 +4,7 @@ export const COMPONENT_LABEL = "kubevirt.io";
 export const LAUNCHER_COMPONENT = "virt-launcher";
 export const HOTPLUG_COMPONENT = "hotplug-disk";
 
-/** A launcher pod has the UID of its VMI as a label with this key. The annotation below contains the VMI's name. */
+/** A launcher pod has its VMI's UID in this label, and its VMI's name in the annotation `kubevirt.io/domain`. */
 export const CREATED_BY_LABEL = "kubevirt.io/created-by";
 /** The target pod of a migration has the UID of the migration as a label with this key, even after the migration. */
 export const MIGRATION_JOB_LABEL = "kubevirt.io/migrationJobUID";
@@ -48,8 +48,8 @@ export const GENTLE = "gentle";
 export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
 /**
- * The label that makes virt-handler delay the VMI's shutdown. The value is the time at which Lifeboat reads the Events
- * of refused shutdowns, in seconds since the epoch.
+ * While this label contains a time, virt-handler does not shut the VMI down. At this time, in seconds since the epoch,
+ * Lifeboat reads the Events that show when virt-handler first tried. The value `over` ends the delay.
  */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 
@@ -61,7 +61,7 @@ export const PLUGINS_GATE = "Plugins";
  */
 export const FOUND_MARKED = "KubeVirt";
 
-/** The annotations of a migration with the cause and the name of its Evacuation. */
+/** Annotations of a migration: the cause and the name of the Evacuation for which it was created. */
 export const CAUSE_ANNOTATION = "lifeboat.dev/cause";
 export const EVACUATION_ANNOTATION = "lifeboat.dev/evacuation";
 
@@ -117,7 +117,10 @@ export function isPendingTaint({ key, effect }: Readonly<Record<"key" | "effect"
 export const LIFEBOAT_NAMESPACE = "lifeboat-system";
 export const KUBEVIRT_WEBHOOKS = "virt-api-validator";
 export const OWN_WEBHOOKS = "lifeboat";
-/** The name of a MutatingWebhookConfiguration. The API server calls mutating webhooks before its admission policies. */
+/**
+ * The name of a MutatingWebhookConfiguration. It is mutating because the API server calls mutating webhooks before it
+ * checks ValidatingAdmissionPolicies.
+ */
 export const GUARD_WEBHOOKS = "lifeboat-guard";
 /** The names of ValidatingAdmissionPolicies and their bindings. */
 export const HOLD_PREEMPTION = "lifeboat-hold-preemption";
@@ -128,8 +131,8 @@ export const CONFIGURATION = "lifeboat";
 export const DESCHEDULER_CONFIG_MAP = "lifeboat-descheduler";
 export const DESCHEDULER_KEY = "policy.yaml";
 /**
- * The name of the Lease that a descheduling cycle acquires. It is also the prefix of the requester in the cycle's
- * Evacuations.
+ * The name of the Lease that a descheduling cycle acquires. In the Evacuations that the cycle creates,
+ * `spec.requestedBy` starts with this name.
  */
 export const DESCHEDULING = "lifeboat-descheduling";
 

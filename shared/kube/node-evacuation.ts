@@ -41,7 +41,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 export type VmCounts = NonNullable<NodeEvacuationStatus["virtualMachines"]>;
 export type NodeBlocker = NodeEvacuationStatus["blockers"][number];
-/** A VM that was on the node after the start of the NodeEvacuation. */
+/** The outcome for a VM that was on the node at any time since the NodeEvacuation started. */
 export type VmOutcome = NodeEvacuationStatus["outcomes"][number];
 
 /**
@@ -62,7 +62,7 @@ export type NodeEvacuationStatus = Read<Omit<NodeStatusRead, "conditions">> & {
   readonly conditions: readonly NodeCondition[];
 };
 
-/** The maximum lengths that Lifeboat writes. */
+/** The maximum length of each text or list that Lifeboat writes. */
 export const NODE_EVACUATION_BOUNDS = {
   "status.message": 2048,
   "status.conditions": NODE_CONDITIONS.length,

@@ -57,7 +57,7 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
 
-/** Returns why the deletion of this pod cannot stop a guest. Does not check the VMI's phase. */
+/** Returns why the deletion of this pod cannot stop a guest, or undefined if it can. Does not check the VMI's phase. */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
   if (isFinal(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);
@@ -73,7 +73,10 @@ function belongsTo(launcher: PodFacts, vmi: VmiFacts | undefined): boolean {
   return vmi !== undefined && vmiNameOf(launcher) === vmi.name && uid === vmi.uid;
 }
 
-/** Returns whether the pod is on another node than its VMI, or KubeVirt does not list the pod for the VMI. */
+/**
+ * Returns true if the VMI waits for a guest from another VMI, if the pod is on another node than the VMI, or if the
+ * VMI's `status.activePods` contains other pods but not this pod.
+ */
 export function isMigrationTarget(pod: Pick<PodFacts, "uid" | "nodeName">, vmi: VmiFacts): boolean {
   if (isBeingReceived(vmi)) return true;
   if (vmi.nodeName === undefined) return false;
@@ -89,8 +92,8 @@ export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
 }
 
 /**
- * Returns whether KubeVirt lists the pod as a pod of the VMI. Only KubeVirt writes this list. A pod's labels and owners
- * prove nothing, because the pod's creator can write any.
+ * Returns whether the VMI's `status.activePods` contains the pod. Only KubeVirt writes this field. A pod's labels and
+ * owners prove nothing, because the pod's creator can write any.
  */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);

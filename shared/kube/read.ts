@@ -9,12 +9,12 @@ import { type ApiAnswer, type ApiRequest, LARGEST_ANSWER_BYTES, type Send } from
 
 const PAGE_SIZE = 250;
 
-/** Called for each list item that cannot be parsed. The list leaves out the item. */
+/** Called for each list item that cannot be parsed. The returned list does not contain the item. */
 export type OnOddItem = (resource: Resource, issue: string) => void;
 
 /**
- * Parses an answer. `name` is the name of the requested object. An answer that cannot be parsed and does not contain
- * this name might come from a proxy.
+ * Parses an answer. `name` is the name of the requested object. If the answer cannot be parsed, the error has `odd`
+ * only if the answer contains this name, because any other answer might come from a proxy.
  */
 export function parseAnswer<S extends z.ZodMiniType>(
   schema: S,

@@ -148,8 +148,8 @@ export function guessVmiName(podName: string): string | undefined {
 }
 
 /**
- * A webhook or a policy answers 403. A PodDisruptionBudget or a webhook answers 429. The API server answers 500 if a
- * webhook does not respond or two PodDisruptionBudgets select the pod.
+ * The codes of a refused eviction. 403: a webhook or a policy refused it. 429: a PodDisruptionBudget or a webhook
+ * refused it. 500: a webhook did not respond, or two PodDisruptionBudgets select the pod.
  */
 const REFUSALS = [403, 429, 500];
 
@@ -174,7 +174,9 @@ export async function requestEviction(
   return await cluster.create("pods", eviction, { subresource: "eviction", dryRun, expect: REFUSALS });
 }
 
-/** Returns an empty list if the cluster does not serve the kind. A forecast also works if Lifeboat is not installed. */
+/**
+ * Returns an empty list if the cluster does not serve the kind, so that a forecast also works without Lifeboat's CRDs.
+ */
 export function noneUnlessServed(error: unknown): readonly never[] {
   if (error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404) return [];
   throw error;

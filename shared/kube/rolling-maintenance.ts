@@ -78,7 +78,7 @@ export interface RollingMaintenanceStatus {
   readonly nodes: readonly NodeRow[];
 }
 
-/** The maximum lengths that Lifeboat writes. */
+/** The maximum length of each text or list that Lifeboat writes. */
 export const ROLLING_BOUNDS = {
   "status.message": 2048,
   "status.forecast": 1024,
@@ -103,8 +103,8 @@ export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFa
 }
 
 /**
- * Returns a NodeEvacuation with the pause and the withdrawal of its RollingMaintenance. A NodeEvacuation that has not
- * started also inherits `notAfter`.
+ * Returns the NodeEvacuation as paused if its RollingMaintenance is paused, and as withdrawn if its RollingMaintenance
+ * is withdrawn or has ended. Until the NodeEvacuation starts, the RollingMaintenance's `notAfter` also applies.
  */
 export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
   const rm = all.find(({ uid }) => uid === ne.owner?.uid);

@@ -59,7 +59,7 @@ export interface SpreadConstraint {
 
 /** The fields of a pod with which kube-scheduler scores nodes. */
 export interface PlacementTerms {
-  /** Required pod affinity. kube-scheduler prefers nodes with pods whose affinity terms select the new pod. */
+  /** Required pod affinity. kube-scheduler prefers this pod's node for a new pod that these terms select. */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity. Anti-affinity has a negative weight. */
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];
@@ -76,7 +76,7 @@ export interface ScheduledNode extends NodeFacts {
   readonly allocatable: Resources;
 }
 
-/** `annotations` contains only the annotations in names.ts and of the kubelet. */
+/** `annotations` contains only annotations that names.ts defines. */
 export interface ScheduledPod extends PodFacts {
   readonly nodeName: string;
   readonly createdAt: number;

@@ -2,7 +2,7 @@
 
 export interface Selection {
   readonly namespace?: string | undefined;
-  /** With the value `true`, the label must exist with any value. */
+  /** If the value is `true`, the label must exist, with any value. */
   readonly labels?: Readonly<Record<string, string | readonly string[] | true>>;
   readonly fields?: Readonly<Record<string, string>>;
   /** The field must have none of these values. */

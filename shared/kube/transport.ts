@@ -27,7 +27,7 @@ export interface ApiRequest {
 
 export interface ApiAnswer {
   readonly code: number;
-  /** The parsed JSON, which must not be passed to a caller. */
+  /** The parsed JSON. Lifeboat must not forward it to its own clients. */
   readonly body: unknown;
   readonly bytes: number;
 }
@@ -109,8 +109,8 @@ async function exchange(endpoint: Endpoint, request: ApiRequest, signal: AbortSi
 const CHUNK_BYTES = 32 * 1024;
 
 /**
- * Reads a body. Returns no text if the body is too large. All chunks are read into the same memory, which is faster
- * than workerd's default of 4 KiB.
+ * Reads a body. Returns no text if the body is too large. All chunks are read into one buffer of CHUNK_BYTES, which is
+ * faster than workerd's default chunks of 4 KiB.
  */
 async function readBody({ body }: Response, held: Held): Promise<{ readonly text?: string; readonly bytes: number }> {
   if (body === null) return { text: "", bytes: 0 };
@@ -169,7 +169,8 @@ export const MOST_BYTES = 24 * 1024 * 1024;
 export const MOST_REVIEWS = 250;
 
 /**
- * A reservation ends after this time, because the platform can stop a review without notice. No review takes longer.
+ * A reservation ends after this time. No review takes longer, but the platform can stop a review before its reservation
+ * ends.
  */
 const LONGEST_MS = 60_000;
 

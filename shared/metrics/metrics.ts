@@ -1,7 +1,7 @@
 /**
- * The metrics of a cluster. Tenants choose no label's value, and no label has an unlimited number of values, so there
- * are no labels for namespaces or VMs. A maintenance object and its node appear in labels only while it is blocked, and
- * for an hour after its end.
+ * The metrics of a cluster. A label must not have values that tenants choose, or an unlimited number of values, so no
+ * metric has a label for a namespace or a VM. A maintenance object and its node appear in labels only while the object
+ * is blocked, and for an hour after its end.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -179,7 +179,10 @@ function inProgressSamples(evacuations: readonly EvacuationFacts[]): readonly Sa
   return CAUSES.map((cause) => ({ labels: [cause], value: byCause.get(cause)?.length ?? 0 }));
 }
 
-/** Counts Blocked Evacuations by reason. Most reasons come from KubeVirt, and later versions can add reasons. */
+/**
+ * Counts the Evacuations that wait for a person or an external controller, by reason. Only reasons that occur have a
+ * sample, because most reasons come from KubeVirt, and its later versions can add reasons.
+ */
 function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const blocked = evacuations.filter(
     ({ status: { phase } }) => phase === "Blocked" || phase === "WaitingForExternalController",

@@ -1,4 +1,4 @@
-/** OpenMetrics 1.0 text (RFC draft-richih-opsawg-openmetrics, the format that Prometheus asks for first). */
+/** Writes metrics as OpenMetrics 1.0 text (draft-richih-opsawg-openmetrics). Prometheus asks for this format first. */
 
 export const OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

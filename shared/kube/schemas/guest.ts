@@ -63,8 +63,8 @@ function orNone<T>(list: readonly T[]): readonly T[] {
 }
 
 /**
- * Returns the name of the field if topology spread constraints can exclude nodes. Only a VM's next start uses the
- * template's constraints. A migration's target pod has the constraints of the present pod.
+ * Returns the name of the field if topology spread constraints can exclude nodes. The template's constraints apply only
+ * to the VM's next start. A migration's target pod has the constraints of the current pod.
  */
 function spreadOf({ topologySpreadConstraints }: Spec): readonly string[] {
   const isStrict = topologySpreadConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule");

@@ -110,7 +110,7 @@ export interface KubeVirtFacts {
   readonly parallelMigrationsPerCluster?: number;
   readonly parallelOutboundMigrationsPerNode?: number;
   readonly bandwidthPerMigration?: number;
-  /** The guest's memory in percent of the pod's request, and the number of virtual CPUs for each CPU. */
+  /** The guest's memory in percent of the pod's request, and the number of virtual CPUs for each requested CPU. */
   readonly memoryOvercommit?: number;
   readonly cpuAllocationRatio?: number;
   /** The factor by which KubeVirt multiplies its memory overhead. */

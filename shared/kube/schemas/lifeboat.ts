@@ -144,7 +144,7 @@ export const VirtualMachine = kind(
   }),
 );
 
-/** With an unknown value of the annotation, the VM stays: its owner did not clearly request a restart or a stop. */
+/** Returns `Wait` for an unknown value, because the VM's owner did not clearly request a restart or a stop. */
 function wayIn(annotation: string | undefined): nodes.VirtualMachineFacts["whenBlocked"] {
   return annotation === undefined ? undefined : (nodes.WHEN_BLOCKED.find((one) => one === annotation) ?? "Wait");
 }

@@ -45,8 +45,8 @@ export const PodAffinityTerm = z.lazy(() =>
 );
 
 /**
- * Reads a term. A namespace selector is treated as all namespaces, because Lifeboat does not read the labels of
- * namespaces.
+ * Converts a pod affinity term. A term with a `namespaceSelector` is treated as if it selected all namespaces, because
+ * Lifeboat does not read the labels of namespaces.
  */
 export function podTermOf(term: z.output<typeof PodAffinityTerm>): PodTerm {
   const { topologyKey, namespaces, namespaceSelector, labelSelector } = term;
@@ -121,7 +121,7 @@ export function requestsOf({ containers, initContainers, overhead, pod }: PodRes
   return Object.fromEntries([...all].map(([name, milli]) => [name, inUnits(name, milli)]));
 }
 
-/** Returns the sum of a pod's limits. The overhead is added only to an existing limit. */
+/** Returns the sum of a pod's limits. The pod overhead of a resource is added only if the resource has a limit. */
 export function limitsOf({ containers, initContainers, overhead, pod }: PodResources): Resources {
   const parts = [...containers, ...initContainers, ...(pod ? [pod] : [])];
   const named = new Set(parts.flatMap(({ limits }) => Object.keys(limits)));

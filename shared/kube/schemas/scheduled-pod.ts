@@ -118,8 +118,8 @@ function newMemory() {
 }
 
 /**
- * The maximum length of the labels of all pods in a list, in characters. Above this limit, pods with more than
- * FEW_LABELS characters are rejected.
+ * The maximum length of the labels of all pods in a list, in characters. After this limit, a pod is rejected if its own
+ * labels have more than FEW_LABELS characters.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;
@@ -203,7 +203,8 @@ function computedFrom({ containers, initContainers, overhead, resources }: PodOb
 export type Issues = z.core.ParsePayload["issues"];
 
 /**
- * Returns a schema that shares equal parts among the items of a list, to save memory. `at` is the path in the object.
+ * Returns a parser for the part at the path `at` of each item of a list. Equal parts become one shared object, to save
+ * memory.
  */
 function remembered<S extends z.ZodMiniType>(schema: S, at: readonly string[]) {
   const seen = new Map<string, z.output<S>>();

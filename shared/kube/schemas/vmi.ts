@@ -7,7 +7,8 @@ import { identityOf, kind, listOf, Meta, part, PhaseText, present, Text, TextsOr
 import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
 /**
- * Returns whether the VMI sends or receives its guest. Returns undefined for a migration within the VMI's namespace.
+ * Returns whether the guest leaves for (`Sends`) or comes from (`Receives`) another namespace or cluster. Returns
+ * undefined if it does neither, for example in an ordinary migration.
  */
 export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
   if (sends === receives) return undefined;
@@ -35,7 +36,7 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // The UID is missing until the other namespace or cluster has answered.
+      // The migration's UID is missing until the other namespace or cluster has answered.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,
