@@ -67,8 +67,8 @@ export type Cancelling =
   | { readonly result: "DrainTaint"; readonly node: string };
 
 /**
- * Cancels every evacuation of the VMI. If the VMI has an evacuationNodeName but no Evacuation, creates an Evacuation
- * first.
+ * Cancels every evacuation of the VMI. If the VMI has an evacuationNodeName but no Evacuation, first creates an
+ * Evacuation that it can cancel.
  */
 export async function cancelEvacuations(key: NamespacedName, observer: Observer): Promise<Cancelling> {
   const { vmi, evacuations } = await observeNamed(key, observer.cluster);

@@ -137,9 +137,7 @@ async function evictPod({ pod }: ActionOf<"EvictPod">, cluster: Client): Promise
   return meaningOf<Result>(answer, isAdmissions ? { ...meanings, 403: "Refused" } : meanings);
 }
 
-/**
- * What KubeVirt's answers to a restart or a stop mean. `Refused`: the VM has changed, or another change is in progress.
- */
+/** The meaning of KubeVirt's answers to a restart or a stop. `Refused`: the VM has changed, or is being changed. */
 const TAKEN = { 400: "Refused", 404: "Conflict", 409: "Refused", 422: "Refused", 500: "Refused" } as const;
 
 /**

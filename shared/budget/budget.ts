@@ -1,5 +1,5 @@
 /**
- * Decides which VMIs need a PodDisruptionBudget. Upstream: KubeVirt's disruption budget controller before
+ * Decides which VMIs need a PodDisruptionBudget. Upstream: the disruption budget controller of KubeVirt versions before
  * VERSIONS.noBudgets.
  */
 import type { Action, Plan } from "../kube/action.ts";
@@ -22,8 +22,8 @@ export const BUDGET = {
 } as const satisfies Record<EvictionStrategy, "never" | "always" | "whileMigratable">;
 
 /**
- * A migrating VM has two ready pods, and neither may be evicted. A percentage would need a `scale` subresource, which
- * VMIs lack.
+ * A VM has one ready pod, or two during a migration. With this value, none of them may be evicted. A percentage would
+ * need a `scale` subresource, which VMIs lack.
  */
 export const MIN_AVAILABLE = 2;
 

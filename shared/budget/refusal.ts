@@ -7,7 +7,7 @@ import { isFinal, matches } from "../kube/objects.ts";
 import { isVmi } from "./budget.ts";
 import { BUDGET_MESSAGES as MESSAGES } from "./messages.ts";
 
-/** Returns true for Lifeboat's own budget. Lifeboat deletes this budget before a VM stops. */
+/** Returns true for a budget that Lifeboat created for a VM. Lifeboat deletes this budget before the VM stops. */
 function isLifeboats({ managedByUs, owners }: BudgetFacts): boolean {
   return managedByUs && owners.some(isVmi);
 }

@@ -52,8 +52,8 @@ export interface Source<T> {
 }
 
 /**
- * Tries the sources in order until a decision is safe or uses no cached facts. If none is, decides on facts that are
- * read from the API server.
+ * Tries the sources in order until a decision is safe or uses no cached facts. If there is no such decision, decides on
+ * facts that are read from the API server.
  */
 export async function decideSafely<T>(
   rule: (facts: Facts) => T,

@@ -10,8 +10,8 @@ import type { FactsOf, Resource } from "../kube/resources.ts";
 import { type Selection, selectorsOf } from "../kube/selection.ts";
 
 /**
- * A variant of a resource with other fields than the table of resources. `name` distinguishes the variants of a
- * resource.
+ * A variant of a resource with other fields than those in the table of resources. `name` distinguishes the variants of
+ * a resource.
  */
 export interface View<T> {
   readonly resource: Resource;

@@ -32,7 +32,7 @@ function shownBy(stores: Stores, { kind, key, selection }: Question): Answer | u
   return items && { value: items, isCached: true };
 }
 
-/** Answers questions from the given answers, which can be outdated, and reads all other answers. */
+/** Answers questions from the given answers, which can be outdated, and reads the answers to all other questions. */
 export function givenReads(given: readonly (readonly [Question, Answer])[], otherwise: Reads): Reads {
   const answers = new Map(given.map(([question, answer]) => [textOf(question), { ...answer, isCached: true }]));
   return async (question) => answers.get(textOf(question)) ?? (await otherwise(question));

@@ -51,8 +51,8 @@ export type Action =
     }
   /**
    * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget. If
-   * the budget is permanently refused, the next actions are still performed. With `optional`, this is so after any
-   * error.
+   * the budget is permanently refused, the next actions are still performed. If `optional` is set, they are performed
+   * after any error.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Corrects minAvailable, selector and owner of the budget. A permanent refusal does not stop the next actions. */
@@ -138,8 +138,8 @@ export interface NewEvacuation extends NamespacedName {
 }
 
 /**
- * Contains chains of actions. The actions of a chain are performed in order, until an action fails that is not
- * optional. If `again` is set, another reconcile follows at once.
+ * Contains chains of actions. The actions of a chain are performed in order. A failed action ends its chain, unless the
+ * action is optional. If `again` is set, another reconcile follows at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];
@@ -220,7 +220,7 @@ export interface KubernetesEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: EventReason;
   readonly message: string;
-  /** Identifies the occasion, such as an attempt. Lifeboat creates one Event for each object, reason and occasion. */
+  /** Identifies the occasion, such as one attempt. Lifeboat creates one Event for each object, reason and occasion. */
   readonly occasion: string;
 }
 

@@ -17,7 +17,7 @@ export const CAUSES = [
 
 export type Cause = (typeof CAUSES)[number];
 
-/** The reason why a migration was created. KubeVirt's workload updater replaces launcher pods of an older version. */
+/** The reason why a migration was created. `WorkloadUpdate`: KubeVirt replaces a launcher pod of an older version. */
 export type MigrationCause = Cause | "WorkloadUpdate";
 
 export type Urgency = "normal" | "urgent";

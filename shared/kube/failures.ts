@@ -5,7 +5,7 @@ export type Failure =
   | { readonly reason: "DeadlineExceeded" }
   | { readonly reason: "Refused"; readonly code: number; readonly request: string }
   | { readonly reason: "TooLarge"; readonly request: string }
-  /** A decision needed too many rounds of reads. */
+  /** A decision still needed more facts after the maximum number of rounds of reads. */
   | { readonly reason: "NeverRead"; readonly request: string }
   /** The memory for answers of the API server is used up. See transport.ts. */
   | { readonly reason: "Busy" }

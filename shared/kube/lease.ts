@@ -50,7 +50,8 @@ export async function takeLease(
 
 /**
  * Releases the Lease and writes `annotations` at the same time. An annotation with the value null is removed. The Lease
- * keeps its time of acquisition. Returns a conflict if the Lease has expired and another holder has acquired it.
+ * keeps its time of acquisition, from which Lifeboat computes when the next descheduling cycle is due. Returns a
+ * conflict if the Lease has expired and another holder has acquired it.
  */
 export async function giveLeaseBack(
   key: NamespacedName,

@@ -22,7 +22,7 @@ export const WORKLOAD_UPDATE_ANNOTATION = "kubevirt.io/workloadUpdateMigration";
  * tests.
  */
 export const SKIP_BACKOFF_ANNOTATION = "kubevirt.io/func-test-ignore-migration-backoff";
-/** KubeVirt's webhook sets this annotation on a VMI. The only value is `descheduler`. */
+/** KubeVirt's webhook sets this annotation on a VMI that the descheduler evicts. The only value is `descheduler`. */
 export const EVICTION_SOURCE_ANNOTATION = "kubevirt.io/eviction-source";
 export const NODE_NAME_LABEL = "kubevirt.io/nodeName";
 /** KubeVirt's mutating webhook sets this label on migrations. */
@@ -38,7 +38,7 @@ export const TARGET_NODE_LABEL = "kubevirt.io/migrationTargetNodeName";
 export const REQUESTED_BY_ANNOTATION = "requested-by";
 export const DESCHEDULER = "sigs.k8s.io/descheduler";
 
-/** With this label or annotation on a VMI, no migration may slow down or pause its guest. */
+/** If this label or annotation of a VMI has the value `gentle`, no migration may slow down or pause the guest. */
 export const CONVERGENCE = "lifeboat.dev/convergence";
 export const GENTLE = "gentle";
 /**
@@ -49,7 +49,7 @@ export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
 /**
  * While this label contains a time, virt-handler does not shut the VMI down. At this time, in seconds since the epoch,
- * Lifeboat reads the Events that show when virt-handler first tried. The value `over` ends the delay.
+ * Lifeboat reads the Events that show when virt-handler tried to. The value `over` ends the delay.
  */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 

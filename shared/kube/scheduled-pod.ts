@@ -59,7 +59,7 @@ export interface SpreadConstraint {
 
 /** The fields of a pod with which kube-scheduler scores nodes. */
 export interface PlacementTerms {
-  /** Required pod affinity. kube-scheduler prefers this pod's node for a new pod that these terms select. */
+  /** Required pod affinity. kube-scheduler prefers nodes near this pod for a new pod that these terms select. */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity. Anti-affinity has a negative weight. */
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];

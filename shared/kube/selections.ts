@@ -39,7 +39,7 @@ export const selectLaunchersOf = ({ uid }: Pick<VmiFacts, "uid">): Selection => 
 
 export const SOME: Selection = { limit: 250 };
 
-/** The maximum length of all names in a selector, in URL-encoded characters. Some proxies accept only 8 KB. */
+/** The maximum length of all names in a selector together, in URL-encoded characters. Some proxies accept only 8 KB. */
 const LONGEST_NAMES = 4000;
 const COMMA = "%2C".length;
 

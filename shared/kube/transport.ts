@@ -162,15 +162,15 @@ function parse(text: string, label: string): unknown {
   }
 }
 
-/** The memory limit for all reviews together, in bytes. An eviction usually takes 60 KB. */
+/** The memory limit for all reviews together, in bytes. The review of an eviction usually takes 60 KB. */
 export const MOST_BYTES = 24 * 1024 * 1024;
 
 /** The maximum number of parallel reviews. A drain can evict all pods of a node at once. */
 export const MOST_REVIEWS = 250;
 
 /**
- * A reservation ends after this time. No review takes longer, but the platform can stop a review before its reservation
- * ends.
+ * A reservation ends after this time, because the platform can stop a review before the review ends its reservation. No
+ * review takes longer.
  */
 const LONGEST_MS = 60_000;
 

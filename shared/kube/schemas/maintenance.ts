@@ -16,7 +16,7 @@ const how = () => ({
     whenAttemptsFail: wordOf(["Wait", "Restart"], "Wait"),
     ownersChoice: wordOf(["Respected", "Ignored"], "Respected"),
   }),
-  /** Whether Lifeboat restarts or stops VMs even if something else blocks the node. */
+  /** Whether Lifeboat restarts or stops VMs even if something else blocks the drain of the node. */
   forceShutdowns: z._default(z.boolean(), false),
   otherPods: wordOf(["Evict", "EvictWithLocalData", "Leave"], "Evict"),
   afterwards: part({ returnVMs: wordOf(["Never", "WhenUncordoned"], "Never") }),
