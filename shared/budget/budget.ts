@@ -71,7 +71,10 @@ export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Setti
   return needs === "always" || (needs === "whileMigratable" && (vmi.liveMigratable.migratable || isMigrating));
 }
 
-/** Creates the budget before an evacuation starts. The budget refuses evictions even if Lifeboat is unavailable. */
+/**
+ * Returns the action that creates the VM's budget, or no action if the VM needs none. Lifeboat creates the budget
+ * before an evacuation starts, because the budget refuses evictions even if Lifeboat is unavailable.
+ */
 export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vmi.isMigrating) {
   return areBudgetsWanted(settings) && needsBudget(vmi, isMigrating, settings)
     ? [{ verb: "CreateBudget", vmi } as const]

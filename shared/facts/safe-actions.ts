@@ -6,8 +6,8 @@ import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";
 
 /**
- * Deletions of pods are not listed, because Lifeboat always decides on deletions with live facts. An allowed deletion
- * stops a VM, and no other webhook protects it.
+ * The decisions that may use cached facts. A decision on the deletion of a pod always uses live facts, because an
+ * allowed deletion stops a VM, and no other webhook protects the VM.
  */
 export type Decision = "Eviction" | "Reconcile";
 
