@@ -43,7 +43,7 @@ export function cycleLease(cluster: Client): Promise<LeaseFacts> {
   return readLease(LEASE, cluster);
 }
 
-/** Returns whether the interval since the last cycle has passed. Ignores times far in the future. */
+/** Returns whether the interval since the last cycle has passed. Ignores an `acquiredAt` far in the future. */
 export function isCycleDue({ acquiredAt }: LeaseFacts, intervalSeconds: number, now: Date): boolean {
   const age = now.getTime() - Date.parse(acquiredAt ?? "");
   return intervalSeconds > 0 && !(Math.abs(age) < intervalSeconds * 1000);
@@ -94,8 +94,8 @@ async function observe({ cluster }: DeschedulingDeps) {
 }
 
 /**
- * Returns the requests of a cycle. A dry run writes nothing. It sends evictions with `dryRun`, because webhooks and
- * PodDisruptionBudgets might refuse the evictions.
+ * Returns the requests of a cycle. A dry run writes nothing. It sends evictions with `dryRun`, to find out which
+ * evictions webhooks and PodDisruptionBudgets refuse.
  */
 function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, policy, dryRun, now } = deps;

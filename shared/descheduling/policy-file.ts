@@ -21,8 +21,8 @@ import { topologySpread } from "./plugins/topology-spread.ts";
 import { DESCHEDULING_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * The extension points of a policy. Lifeboat rejects the keys `disabled`, `presort` and `sort`, because the descheduler
- * ignores them.
+ * The extension points of a policy. Lifeboat rejects the keys `disabled`, `presort` and `sort`, because the upstream
+ * descheduler ignores them.
  */
 const POINTS = ["deschedule", "balance", "filter", "preevictionfilter"] as const;
 type Point = (typeof POINTS)[number];
@@ -210,7 +210,7 @@ interface Loaded {
 
 export type LoadedPolicy =
   | (Loaded & { readonly ok: true; readonly policy: DeschedulerPolicy })
-  /** An invalid policy evicts no pod. */
+  /** If the policy is invalid, Lifeboat evicts no pod. */
   | (Loaded & { readonly ok: false });
 
 export async function loadPolicy(cluster: Client): Promise<LoadedPolicy> {

@@ -1,4 +1,4 @@
-/** Annotates KubeVirt's migrations with their cause. Lifeboat's migrations have this annotation from the start. */
+/** Annotates KubeVirt's migrations with their cause. Lifeboat creates its own migrations with this annotation. */
 import type { Action } from "../kube/action.ts";
 import type { MigrationCause } from "../kube/evacuation.ts";
 import type { MigrationFacts } from "../kube/facts.ts";
@@ -21,7 +21,10 @@ export function annotated(migration: MigrationFacts, f: EvacuationCase): readonl
   return [{ verb: "AnnotateMigration", migration, cause, evacuation: f.e.name }];
 }
 
-/** Annotates migrations that have no cause. Includes migrations that have ended. */
+/**
+ * Adds actions that annotate the VM's migrations with their cause, including migrations of this Evacuation that have
+ * ended. Adds no action if this process does not watch migrations.
+ */
 export function withCauses(next: Next, f: EvacuationCase): Next {
   if (f.w.isWatched !== true) return next;
   const { actions = [] } = next;

@@ -1,6 +1,7 @@
 /**
- * Asks KubeVirt to restart or stop a VM that cannot move, for a NodeEvacuation. The first row of the table that matches
- * the situation applies. Lifeboat writes the status before it sends the request.
+ * Asks KubeVirt to restart or stop a VM that cannot move, because a NodeEvacuation drains the VM's node. The first row
+ * of ASKED_ROWS that matches the situation applies. Lifeboat writes the Evacuation's status before it sends the
+ * request.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -85,7 +86,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: () => true, answer: askAgain },
 ];
 
-/** Returns whether the VM has migrated. A VMI with another UID means that the VM has restarted. */
+/** Returns whether the VM has migrated. Returns false if the VMI has another UID, because the VM has then restarted. */
 function hasMigrated({ f }: RequestCase): boolean {
   if (f === undefined) return false;
   const { vmi, e } = f;

@@ -1,6 +1,6 @@
 /**
- * Reads the facts for a request to restart, stop or start a VM. Lifeboat reads them a second time just before the
- * request.
+ * Reads the facts for a request to restart, stop or start a VM. Lifeboat reads the facts again just before the request,
+ * because they can change and KubeVirt checks no precondition.
  */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import { type Facts, together } from "../facts/facts.ts";
@@ -13,7 +13,10 @@ import { named } from "../kube/objects.ts";
 import { selectLaunchersOf } from "../kube/selections.ts";
 import { isOff, isRestart, leftAs, mayBeAsked } from "./shutdown.ts";
 
-/** A field is undefined if the object does not exist. */
+/**
+ * The facts for a request. `vm`, `ne` (the NodeEvacuation) and `node` are undefined if Lifeboat did not find the
+ * object.
+ */
 export interface Asking {
   readonly vm: VirtualMachineFacts | undefined;
   readonly ne: NodeEvacuationFacts | undefined;
@@ -23,8 +26,8 @@ export interface Asking {
 }
 
 /**
- * Reads the facts for a request. `vmiUID` is the UID of the VMI that the request stops. It is undefined if that VMI has
- * ended.
+ * Reads the facts for a request. `vmiUID` is the UID of the VMI that the request stops. It is undefined if the VM has
+ * no VMI.
  */
 export function askingOf(e: EvacuationFacts, vmiUID: string | undefined, facts: Facts): Asking {
   const { namespace, spec } = e;

@@ -1,5 +1,6 @@
 /**
- * Attempts of an evacuation: failed migrations, and the back-off between attempts. Upstream: KubeVirt's migration.go.
+ * Counts the failed migrations of an evacuation, and computes the back-off between attempts. Upstream: KubeVirt's
+ * migration.go.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { MigrationFacts, VmiFacts } from "../kube/facts.ts";
@@ -30,11 +31,17 @@ interface Failure {
   readonly reason: "MigrationFailed" | "MigrationStuck" | "MigrationRefused";
   readonly message: string;
   readonly failures?: number;
-  /** The last failed migration. Undefined if the migration never started, because Lifeboat deletes it. */
+  /**
+   * The last failed migration, which the status records so that it is counted only once. Undefined if KubeVirt refused
+   * the migration, or if Lifeboat deletes it because it cannot start.
+   */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
 
-/** Plans the next attempt after a back-off, which doubles with each attempt. */
+/**
+ * Counts the failure, and plans the next attempt after a back-off. The back-off doubles with each failed attempt, up to
+ * a maximum.
+ */
 export function attemptFailed({ e, vmi, w }: EvacuationCase, failure: Failure) {
   const { reason, message, failures = 1, counted } = failure;
   const event = reason === "MigrationStuck" ? "MigrationFailed" : reason;
@@ -63,7 +70,8 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 /**
  * Returns the failed migrations that are not counted yet, oldest first. If several migrations were created in the same
  * second, returns none of their failures until all of them have ended. Ignores migrations that are being deleted. If
- * the last counted migration no longer exists, returns only the newest failure.
+ * the last counted migration no longer exists, returns only the newest failure, because older failures might already be
+ * counted.
  */
 export function uncountedFailures(
   e: EvacuationFacts,
@@ -81,8 +89,8 @@ export function uncountedFailures(
 }
 
 /**
- * Returns the rank of a failed migration among migrations with the same creation time. `status.migration` has the
- * highest rank.
+ * Returns a number that sorts failed migrations with the same creation time. `status.migration` gets the highest
+ * number, so it counts as the newest.
  */
 function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: EvacuationStatus): number {
   if (uid === lastFailedMigration?.uid) return 1;
@@ -90,8 +98,8 @@ function rankOf({ uid }: MigrationFacts, { lastFailedMigration, migration }: Eva
 }
 
 /**
- * Returns a successful migration of this evacuation, even if the VMI does not show it yet or the VM has come back.
- * Ignores migrations from other nodes.
+ * Returns a successful migration of this evacuation, even if the VMI does not show it yet or the VM has come back to
+ * its former node. Ignores migrations that started on another node.
  */
 export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFacts | undefined {
   const from = e.status.sourceNode ?? sourceNodeOf(e, vmi);
@@ -100,7 +108,7 @@ export function succeeded({ e, vmi, migrations }: EvacuationCase): MigrationFact
   return done.find((m) => isOf(m, e) && isFromThere(m));
 }
 
-/** Returns whether a person created the migration. KubeVirt and Lifeboat create the other migrations. */
+/** Returns whether a person or an external controller created the migration, not KubeVirt or Lifeboat. */
 export function isPersons({ evacuates, automatic, name }: MigrationFacts): boolean {
   return evacuates === undefined && automatic !== true && !name.startsWith(NAME_PREFIX);
 }
@@ -111,7 +119,8 @@ export function whyFailed({ uid, failureReason }: MigrationFacts, { lastMigratio
 }
 
 /**
- * Returns why a migration that has not ended is treated as failed. Returns undefined if the migration can still start.
+ * Returns why a migration that cannot start is treated as failed. Returns undefined if the migration has started or
+ * ended, or can still start.
  */
 export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): string | undefined {
   if (isFinal(migration) || hasMigrationStarted(migration)) return undefined;
@@ -124,7 +133,7 @@ export function blockedBecause(migration: MigrationFacts, f: EvacuationCase): st
   return why.reason === "Queued" ? MESSAGES.stuck(stuckSeconds) : why.message;
 }
 
-/** Returns why an existing target pod has not started, if this takes too long. */
+/** Returns why an existing target pod has not started. Returns undefined until the pod has waited `stuckSeconds`. */
 function targetBecause({ reason, message, since }: NotStarted, f: EvacuationCase): string | undefined {
   if (!isLong(since, f)) return undefined;
   const { stuckSeconds } = f.w.settings.evacuation;
@@ -154,8 +163,8 @@ export interface KubeVirtBackoff {
 }
 
 /**
- * Returns KubeVirt's back-off. KubeVirt creates a new migration immediately after a failure, but starts it at least 20
- * s later. The time doubles with each failure. Upstream: `handleMigrationBackoff`.
+ * Returns KubeVirt's back-off. KubeVirt creates a new migration immediately after a failure, but starts the migration
+ * at least 20 s later. This delay doubles with each further failure. Upstream: `handleMigrationBackoff`.
  */
 export function kubevirtBackoff(
   migration: MigrationFacts,
@@ -189,8 +198,8 @@ export function isBackingOff(f: EvacuationCase): boolean {
 }
 
 /**
- * Returns whether a person has ended the back-off and no attempt has followed. Does not compare times with a clock,
- * because clocks differ.
+ * Returns whether a person has ended the back-off (`spec.retryAt`) and the status does not record this yet. Does not
+ * compare `retryAt` with the current time, because clocks differ.
  */
 export function isRetried({ spec, status }: EvacuationFacts): boolean {
   return spec.retryAt !== undefined && spec.retryAt !== status.observedRetryAt;
@@ -198,7 +207,7 @@ export function isRetried({ spec, status }: EvacuationFacts): boolean {
 
 export function isLeftAlone({ e, w }: EvacuationCase): boolean {
   const since = Math.max(e.createdAt, Date.parse(backoffUntil(e) ?? "") || 0);
-  // The API server's clock can be ahead of this process's clock.
+  // The API server's clock can be ahead of this process's clock. The difference is then negative.
   return Math.max(0, secondsSince(since, w.now)) >= w.settings.evacuation.adoptSeconds;
 }
 

@@ -4,8 +4,8 @@ import { type Moment, secondsSince } from "../settings/time.ts";
 import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns the seconds until the cooldown ends, or 0. Ignores a time far in the future, because a node's clock might
- * be wrong.
+ * Returns the number of seconds until the cooldown ends, or 0. Ignores a `movedAt` far in the future, because a node's
+ * clock might be wrong.
  */
 export function cooldownLeft({ movedAt }: VmiFacts, { settings, now }: Moment): number {
   const { cooldownSeconds } = settings.evacuation;

@@ -18,14 +18,14 @@ import { statusReleased } from "./status.ts";
 import * as world from "./world.ts";
 import type { EvacuationWorld, EvacuationCase, Next } from "./world.ts";
 
-/** Ends the Evacuation if its VMI is being deleted, has reached a final phase, or was created anew. */
+/** Ends the Evacuation if its VMI is being deleted, has reached a final phase, or was replaced by a new VMI. */
 export function vmiGone(f: EvacuationCase): Next | undefined {
   const { e, vmi } = f;
   if ((e.status.virtualMachineInstanceUID ?? vmi.uid) !== vmi.uid) {
     return ended(MESSAGES.recreated);
   }
   if (!vmi.deleting && !isFinal(vmi)) return undefined;
-  // After a migration to another cluster, the VMI in this cluster is final, too.
+  // After a migration to another cluster, the VMI in this cluster is in a final phase, too.
   return attempts.succeeded(f)?.decentralized === "Sends" ? moved(f, undefined) : ended(MESSAGES.vmEnded);
 }
 
@@ -69,7 +69,7 @@ export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined
   return marks.isMarkOnItsWay(f) ? "Wait" : withdraw(f, "Taint", MESSAGES.noExecuteTaintGone(node.name));
 }
 
-/** Ends the Evacuation if the scheduler has chosen other victims. Does not stop a running migration. */
+/** Ends the Evacuation if the scheduler has chosen other victims and no migration is running. */
 export function preemptionOver(f: EvacuationCase): Next | undefined {
   if (!world.isPreemptionOverdue(f.e, f.w.now) || world.isWantedBesides(f)) return undefined;
   if (f.migrations.some(({ phase }) => phase === "Running")) return undefined;
@@ -78,7 +78,7 @@ export function preemptionOver(f: EvacuationCase): Next | undefined {
   return withdraw(f, "Preemption", MESSAGES.preemptionOver(pod));
 }
 
-/** Ends the Evacuation if a person has removed the VMI's evacuationNodeName. Does not stop a running migration. */
+/** Ends the Evacuation if a person has removed the VMI's evacuationNodeName and no migration is running. */
 export function markRemoved(f: EvacuationCase): Next | undefined {
   return marks.isTakenBack(f) && f.migration?.phase !== "Running"
     ? withdraw(f, "Mark", MESSAGES.markRemoved)
@@ -96,7 +96,10 @@ export function exhausted(f: EvacuationCase): Next | undefined {
   return giveUp(f, reason, MESSAGES.exhausted(failed, message), attempts.backoffSeconds(failed, f.w.settings));
 }
 
-/** Ends the Evacuation if the eviction strategy is unknown or None, or if the VM can no longer migrate. */
+/**
+ * Ends the Evacuation if the eviction strategy is unknown or None. If a person requested the Evacuation, also ends it
+ * if the VM cannot migrate, unless the VM already has an evacuationNodeName or a migration.
+ */
 export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;
   const resolved = resolveStrategy(vmi, w.settings);
@@ -128,7 +131,8 @@ export function ended(message: string): Next {
 }
 
 /**
- * Ends the Evacuation of a VM that has moved. Lifeboat removes its label, and KubeVirt removes the evacuationNodeName.
+ * Ends the Evacuation of a VM that has moved. Lifeboat removes its own label from the VMI, and KubeVirt removes the
+ * evacuationNodeName.
  */
 export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
   const { e, vmi, migrations } = f;
@@ -148,7 +152,7 @@ export function moved(f: EvacuationCase, targetNode: string | undefined): Next {
 export function withdraw(f: EvacuationCase, by: "Intent" | "Taint" | "Preemption" | "Mark", why: string): Next {
   const { e, vmi, w } = f;
   const { message, more } = endWith(f, why);
-  // After a taint or a preemption, a new Evacuation can start immediately.
+  // If the evacuation ends because a taint or a preemption is over, a new Evacuation can start without a back-off.
   const seconds = by === "Taint" || by === "Preemption" ? 0 : attempts.backoffSeconds(e.status.attempts, w.settings);
   return end(f, {
     phase: "Withdrawn",
@@ -180,7 +184,7 @@ function endWith({ migrations }: EvacuationCase, why: string): Pick<Next, "messa
   return { message: `${why}; ${continues}`, more };
 }
 
-/** Ends an Evacuation. The next reconcile reads the Evacuations again and cleans up. */
+/** Ends an Evacuation. If anything must be cleaned up, the next reconcile reads the Evacuations again and cleans up. */
 function end(f: EvacuationCase, next: Next): Next {
   return { ...next, released: leftOf(f, next).length === 0 };
 }
@@ -213,8 +217,8 @@ function leftOf(
 }
 
 /**
- * Cleans up after an Evacuation has ended, and writes this into its status. If this process stops, another process
- * cleans up.
+ * Cleans up after an Evacuation has ended, and records the cleanup in the Evacuation's status. If this process stops
+ * before that, another process repeats the cleanup.
  */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {

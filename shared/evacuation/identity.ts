@@ -1,4 +1,7 @@
-/** Finds the pod of an Evacuation, and the name of a new Evacuation. Two processes compute the same name. */
+/**
+ * Finds the pod of an Evacuation, and computes the name of a new Evacuation. Two processes compute the same name, so
+ * that they do not create two Evacuations of one pod.
+ */
 import type { NewEvacuation } from "../kube/action.ts";
 import {
   type Cause,
@@ -13,8 +16,8 @@ import { FOUND_MARKED, NAME_PREFIX } from "../kube/names.ts";
 import { derivedName, hash8 } from "../kube/objects.ts";
 
 /**
- * Returns the UID of the pod in which the guest runs. This is the only pod of `status.activePods` on the VMI's node.
- * Returns undefined if there is no such pod, or more than one.
+ * Returns the UID of the pod in which the guest runs: the only pod in `status.activePods` that is on the VMI's node.
+ * Returns undefined if no pod or several pods are on this node.
  */
 export function guestPodUID({ activePods, nodeName }: VmiFacts): string | undefined {
   const here = Object.entries(activePods).filter(([, node]) => node === nodeName);
@@ -25,7 +28,10 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
   return status.podUID ?? spec.pod?.uid;
 }
 
-/** Returns the node of the Evacuation's pod. Returns undefined if the VMI's status does not contain the pod. */
+/**
+ * Returns the node of the Evacuation's pod. Returns undefined if `status.activePods` of the VMI does not contain the
+ * pod. If the pod is unknown or `activePods` is empty, returns the VMI's node.
+ */
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);
   if (uid === undefined || Object.keys(activePods).length === 0) return nodeName;
@@ -33,7 +39,10 @@ export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName
   return Object.hasOwn(activePods, uid) ? activePods[uid] : undefined;
 }
 
-/** Returns whether the guest still runs in the Evacuation's pod. If a pod is unknown, compares the nodes. */
+/**
+ * Returns whether the guest still runs in the Evacuation's pod. Compares the nodes if the pod of the guest or of the
+ * Evacuation is unknown.
+ */
 export function isAbout(evacuation: EvacuationFacts, vmi: VmiFacts, podUID = guestPodUID(vmi)): boolean {
   const { virtualMachineInstanceUID = vmi.uid, sourceNode = vmi.nodeName } = evacuation.status;
   if (virtualMachineInstanceUID !== vmi.uid || evacuation.spec.vmiName !== vmi.name) return false;
@@ -48,7 +57,10 @@ export function ofVmi(
   return evacuations.filter((e) => e.namespace === namespace && e.spec.vmiName === name);
 }
 
-/** Sorts Evacuations by creation time. If a pod has several active Evacuations, only the oldest continues. */
+/**
+ * Compares two Evacuations by creation time, then by name. If a pod has several active Evacuations, only the oldest
+ * continues.
+ */
 export function byAge(a: EvacuationFacts, b: EvacuationFacts): number {
   return a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1);
 }
@@ -62,17 +74,19 @@ export function activeEvacuation(
   return active.toSorted(byAge)[0];
 }
 
-/** Returns whether an Evacuation of the pod has ended, but was not cleaned up. */
+/** Returns whether an Evacuation of the pod has ended, but has not been cleaned up yet. */
 export function isReleasePending(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/** Returns whether the VMI has the evacuationNodeName of an ended Evacuation, and no active Evacuation. */
+/**
+ * Returns whether an ended Evacuation might have left its evacuationNodeName on the VMI, and no Evacuation is active.
+ */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
-/** Returns the newest Evacuation of the VMI's pod that ended without a move and still backs off. */
+/** Returns the newest Evacuation of the VMI's pod that ended without a move and whose back-off is not over. */
 export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],
@@ -92,8 +106,8 @@ export interface EvacuationOrigin {
 }
 
 /**
- * Makes an Evacuation. It starts with the number of attempts and the back-off of the former Evacuation, unless it has a
- * deadline or a person requested it.
+ * Makes an Evacuation. If an earlier Evacuation of the pod still backs off, the new Evacuation inherits its number of
+ * attempts and its back-off, unless the new Evacuation has a deadline or a person requested it.
  */
 export function newEvacuation(
   vmi: VmiFacts,
@@ -112,16 +126,16 @@ export function newEvacuation(
 }
 
 /**
- * Returns whether the Evacuation has no requester. A reconcile that finds an evacuationNodeName does not know the
- * requester.
+ * Returns whether the Evacuation's requester is unknown, because Lifeboat created the Evacuation when it found an
+ * evacuationNodeName that KubeVirt had set.
  */
 export function hasNoRequester({ spec }: NewEvacuation): boolean {
   return spec.requestedBy === FOUND_MARKED;
 }
 
 /**
- * Makes a copy of an Evacuation with another requester. If the name is in use, Lifeboat adds the requester to the
- * existing Evacuation.
+ * Makes a copy of an Evacuation with another requester. If the Evacuation of this name is still active when Lifeboat
+ * creates the copy, Lifeboat adds the requester to that Evacuation instead.
  */
 export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
   return { namespace, name, spec: { ...spec, requestedBy } };
@@ -143,7 +157,7 @@ export function migrationName({ uid, spec }: EvacuationFacts, attempt: number): 
   return derivedName(NAME_PREFIX, spec.vmiName, `${hash8(uid)}-${attempt}`);
 }
 
-/** Returns the counter in the name. Returns 0 for a name that a person chose. */
+/** Returns the number at the end of an Evacuation's name. Returns 0 for a name that a person chose. */
 function ordinalOf({ name }: EvacuationFacts, vmi: VmiFacts, subject: string): number {
   const ordinal = Number(/-(\d{1,6})$/.exec(name)?.[1] ?? 0);
   return name === nameOf(vmi, subject, ordinal) ? ordinal : 0;

@@ -16,8 +16,8 @@ export function isMarked(vmi: VmiFacts): boolean {
 }
 
 /**
- * Returns whether the VMI's evacuationNodeName is a former node. KubeVirt's webhook can set the field after the VM has
- * moved. Until the field is cleared, KubeVirt cannot mark the VMI for another node.
+ * Returns whether the VMI's evacuationNodeName names a former node of the VM. KubeVirt's webhook can set the field
+ * after the VM has moved. Until the field is cleared, KubeVirt cannot mark the VMI for another node.
  */
 export function isMarkedTooLate(vmi: VmiFacts): boolean {
   return vmi.evacuationNodeName !== undefined && vmi.nodeName !== undefined && !isMarked(vmi);
@@ -25,7 +25,8 @@ export function isMarkedTooLate(vmi: VmiFacts): boolean {
 
 /**
  * Returns the actions that set the VMI's evacuationNodeName. Sets Lifeboat's label first, because KubeVirt uses this
- * label to choose a MigrationPolicy. Removes the name of another node first, because KubeVirt would not replace it.
+ * label to choose a MigrationPolicy. Clears the field first if it names another node, because KubeVirt would not
+ * replace that name.
  */
 export function markActions(
   vmi: VmiFacts,
@@ -50,8 +51,8 @@ export function markActions(
           },
         ]
       : [];
-  // Budgets do not affect the scheduler, the taint manager and the kubelet. For their requests, the evacuation does not
-  // wait for a budget.
+  // PodDisruptionBudgets do not stop the scheduler, the taint manager or the kubelet. If the pod is not evicted through
+  // the Eviction API, the evacuation therefore continues even if the budget cannot be created.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },
@@ -60,8 +61,8 @@ export function markActions(
 }
 
 /**
- * Returns the value of Lifeboat's label. Lifeboat's MigrationPolicy for urgent migrations allows KubeVirt to slow down
- * or pause the guest.
+ * Returns the value of Lifeboat's label on the VMI. For `urgent`, Lifeboat's MigrationPolicy allows KubeVirt to slow
+ * down or pause the guest. A VM with `lifeboat.dev/convergence: gentle` always gets `normal`.
  */
 export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
   return isGentle === true ? "normal" : CAUSE[cause].urgency;
@@ -69,7 +70,7 @@ export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
 
 /**
  * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label at the hand-over of
- * the last migration, at least 20 s after the failure of the previous migration.
+ * the last migration, at least 20 s after the failure of the previous migration, so the new value takes effect.
  */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
@@ -93,14 +94,14 @@ export function isTakenBack(f: EvacuationCase): boolean {
 }
 
 /**
- * A review sets the evacuationNodeName at most this many seconds after it has created the Evacuation. This is the API
- * server's timeout and a little more.
+ * The maximum time, in seconds, between the creation of the Evacuation and the moment at which the same admission
+ * review sets the evacuationNodeName: the webhook's timeout plus a margin.
  */
 const MARKING_SECONDS = 15;
 
 /**
- * Returns whether a running review might still set the evacuationNodeName. Until then, the Evacuation must not end,
- * because Lifeboat would treat this evacuationNodeName as a new request.
+ * Returns whether an admission review that is still running might set the evacuationNodeName. Until then, the
+ * Evacuation must not end, because Lifeboat would treat this evacuationNodeName as a new request.
  */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);

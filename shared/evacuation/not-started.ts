@@ -18,7 +18,7 @@ import type { EvacuationCase } from "./world.ts";
 export interface NotStarted {
   readonly reason: string;
   readonly message: string;
-  /** The creation time of a target pod that does not start, in milliseconds since the epoch. */
+  /** The time since which an existing target pod has not started, in milliseconds since the epoch. */
   readonly since?: number;
 }
 
@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that do not disappear by themselves within moments. */
+/** Reasons that usually last longer than a few moments. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",
@@ -69,7 +69,10 @@ export function whyNotStarted(m: MigrationFacts, f: EvacuationCase): NotStarted 
   return { reason: "Queued", message: MESSAGES.targetPodNotCreated(m) };
 }
 
-/** virt-controller normally sets the first phase of a migration within moments. */
+/**
+ * The time after which a migration without a phase is reported, in seconds. virt-controller normally sets the first
+ * phase within moments.
+ */
 const UNANSWERED_SECONDS = 10;
 
 /** virt-controller has not set the first phase of the migration in time. */
@@ -104,7 +107,10 @@ const MOST_EVENTS = 50;
 
 export const SEEN_EVENTS: View<SeenEvent> = { resource: "events", name: "Seen", schema: () => SeenEventSchema };
 
-/** If the migration is late, returns the newest Event that matches the field selector. */
+/**
+ * Returns the newest Event that matches the field selector. Returns undefined if the migration has not waited long
+ * enough.
+ */
 function lastEvent(
   m: MigrationFacts,
   fields: Readonly<Record<string, string>>,

@@ -39,8 +39,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // An earlier Evacuation of the pod has ended, but the VMI's `status.evacuationNodeName` is still set. Lifeboat cannot
-  // tell whether the new Evacuation has set it, and waits until it is cleared.
+  // If an earlier Evacuation of the pod has ended but is not cleaned up, the evacuationNodeName may still be its own.
+  // Lifeboat cannot tell which Evacuation the field belongs to, so the new Evacuation waits for the cleanup.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -49,7 +49,7 @@ function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Ch
   return { chain, again: isOurs && chain.length > (next.actions ?? []).length };
 }
 
-/** Plans Evacuations for VMIs on tainted nodes. Does not read migrations. */
+/** Plans Evacuations for VMIs on nodes with the drain taint. Does not read migrations. */
 export function planByTaint(w: EvacuationWorld): Plan {
   const started = each(w.vmis, (vmi) => startByTaint(vmi, w)).flat();
   return { chains: [...cleared(w), ...started], again: started.length > 0 };
@@ -69,7 +69,7 @@ function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
 
 /**
  * Starts an Evacuation for a VMI whose `status.evacuationNodeName` is set by KubeVirt's webhook. The VMI does not show
- * who requested the eviction.
+ * who requested the eviction, so Lifeboat names the requester of an Evacuation that backs off, if there is one.
  */
 function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
@@ -105,15 +105,16 @@ function start(vmi: VmiFacts, found: Found, { evacuations, now }: EvacuationWorl
 
 export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuations" | "settings" | "now"> {
   /**
-   * The UIDs of the NodeEvacuations that have not ended. Lifeboat does not delete their Evacuations. Undefined if the
-   * NodeEvacuations could not be read.
+   * The UIDs of the NodeEvacuations that have not ended. Lifeboat does not delete the Evacuations of these
+   * NodeEvacuations. Undefined if the NodeEvacuations could not be read: Lifeboat then keeps the Evacuations of all
+   * NodeEvacuations.
    */
   readonly openNodeEvacuations: ReadonlySet<string> | undefined;
 }
 
 /**
  * Returns whether the Evacuation may be deleted after some time. The Evacuation of a stopped VM may be deleted before
- * the VM starts, unless it is withdrawn.
+ * the VM starts, unless the Evacuation is withdrawn, because Lifeboat then starts the VM.
  */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");

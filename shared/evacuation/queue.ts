@@ -4,7 +4,7 @@ import type { MigrationFacts } from "../kube/facts.ts";
 import { secondsSince } from "../settings/time.ts";
 import { type EvacuationCase, inheritedAttempts } from "./world.ts";
 
-/** The maximum number of doublings. Without a maximum, 0 s times infinity would be NaN. */
+/** The maximum number of doublings. Without it, the factor could be infinite, and 0 s times infinity would be NaN. */
 const MOST_DOUBLINGS = 32;
 
 export function doubled(first: number, failures: number, most: number): number {
@@ -23,7 +23,7 @@ export function isOverdueInQueue(m: MigrationFacts, { e, w }: EvacuationCase): b
 }
 
 /**
- * Returns whether KubeVirt could start another migration from this node. KubeVirt's limits apply only to migrations
+ * Returns whether KubeVirt could start another migration from the VM's node. KubeVirt's limits apply only to migrations
  * that have a target pod.
  */
 export function hasPlace({ vmi, w }: EvacuationCase): boolean {

@@ -59,7 +59,10 @@ function noVirtHandler(f: EvacuationCase): Next | undefined {
   return blocked(f, "NoVirtHandler", MESSAGES.noVirtHandler(node.name));
 }
 
-/** KubeVirt allows no second migration of a VM that has no node or moves to another namespace or cluster. */
+/**
+ * The VM has no node yet, is being received from another namespace or cluster, or has a blocked migration to one. In
+ * the last two cases, KubeVirt allows no second migration.
+ */
 function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
   if (vmi.nodeName === undefined) return blocked(f, "NotScheduled", MESSAGES.notScheduled);
@@ -123,7 +126,7 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
  */
 const STARTS_SECONDS = 20;
 
-/** KubeVirt has just created a migration. Lifeboat annotates the migration and does not write a status yet. */
+/** KubeVirt has just created a migration that has not started. Lifeboat annotates it and leaves the phase Pending. */
 function aboutToStart(f: EvacuationCase): Next | undefined {
   const { e, migration, w } = f;
   const { phase = "Pending" } = e.status;
@@ -142,7 +145,10 @@ function migrating(f: EvacuationCase): Next | undefined {
   return { ...next, stalled: attempts.isStalled(migration, f) };
 }
 
-/** An external controller moves the VM. The message says whether KubeVirt's webhook informs this controller. */
+/**
+ * An external controller moves the VM. If KubeVirt's webhook has not marked the VM after some time, the message says
+ * that the controller does not know that the VM has to move.
+ */
 function waitForController(f: EvacuationCase): Next | undefined {
   if (!world.isExternal(f)) return undefined;
   if (!marks.isMarkMissing(f)) {

@@ -1,6 +1,6 @@
 /**
- * Contains the common parts of Evacuations that restart or stop a VM that cannot be migrated. The rules are in asked.ts
- * and start-again.ts. KubeVirt's requests have no precondition, so Lifeboat checks each request just before sending it.
+ * Contains the code that asked.ts and start-again.ts share. Their rules restart or stop a VM that cannot be migrated.
+ * KubeVirt's API checks no precondition of such a request, so Lifeboat checks each request just before it sends it.
  * Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -49,7 +49,9 @@ export interface Row<Answer> {
   readonly answer: (q: RequestCase) => Answer;
 }
 
-/** Returns whether KubeVirt has accepted the request and virt-controller has not performed it yet. */
+/**
+ * Returns whether KubeVirt has accepted the request to restart or stop the VM, but virt-controller has not acted on it.
+ */
 export function isPending({ spec }: EvacuationFacts, { runStrategy, isChanging }: VirtualMachineFacts): boolean {
   return isChanging || (runStrategy === "Halted" && spec.runStrategy !== "Halted");
 }
@@ -69,8 +71,8 @@ export function askedUntil({ status: { nextAttemptTime, startTime } }: Evacuatio
 }
 
 /**
- * Returns whether Lifeboat may still send the request. `judged` is the VMI on which Lifeboat decided, and `now` is the
- * VMI just before the request.
+ * Returns whether Lifeboat may still send the request. `judged` is the VMI at the time of the decision. `now` is the
+ * VMI just before the request, or undefined if it no longer exists.
  */
 export function mayBeAsked(e: EvacuationFacts, judged: VmiFacts, now: VmiFacts | undefined, asking: Asking): boolean {
   const { vm, node, refusal } = asking;

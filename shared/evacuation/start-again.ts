@@ -1,4 +1,4 @@
-/** Starts a VM that was stopped for a NodeEvacuation. The first row that applies is used. */
+/** Starts a VM that was stopped for a NodeEvacuation. The first row of START_ROWS that applies is used. */
 import { type Action, recordVmEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VirtualMachineFacts } from "../kube/node-evacuation.ts";

@@ -20,7 +20,10 @@ interface Subject {
   readonly w: Pick<EvacuationWorld, "now">;
 }
 
-/** Returns the actions of a step. If the status is unchanged, neither writes it nor performs the actions in `after`. */
+/**
+ * Returns the actions of a step. If the status is unchanged, leaves out the write of the status and the actions in
+ * `after`.
+ */
 export function actionsOf({ e, vmi, w }: Subject, next: Next): readonly Action[] {
   const { actions = [], after = [] } = next;
   const status = statusAfter(e, vmi, next, w.now);
@@ -37,10 +40,10 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // The API server would change a text that ends with half a character, and each reconcile would write the status
-    // again.
+    // A cut text can end with half of a surrogate pair. The API server would change it, and each reconcile would write
+    // the status again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
-    // A retry ends the back-off.
+    // A retry that a person requests ends the back-off.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),
     // `more` can set a `nextAttemptTime` for an ended Evacuation: the end of the back-off for the VM's next Evacuation.
     ...(isEnd(phase) ? { nextAttemptTime: undefined, completionTime: time } : {}),

@@ -13,8 +13,8 @@ import { isFinal, named } from "../kube/objects.ts";
 export interface EvacuationWorld extends Deciding {
   readonly vmis: readonly VmiFacts[];
   /**
-   * All Evacuations that name these VMIs, including ended ones and those whose VMI is missing. Lifeboat reads them
-   * before the VMIs.
+   * All Evacuations of these VMIs, including Evacuations that have ended, and Evacuations whose VMI no longer exists.
+   * Lifeboat reads the Evacuations before the VMIs.
    */
   readonly evacuations: readonly EvacuationFacts[];
   /** True if this process watches migrations. If true, Lifeboat annotates migrations that have no cause yet. */
@@ -36,7 +36,10 @@ export interface Next {
   readonly reason: string;
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
-  /** Whether KubeVirt ignores the migration. If undefined, the condition Stalled is not changed. */
+  /**
+   * Whether KubeVirt does not start the migration although its limits allow it. If undefined, the condition Stalled is
+   * not changed.
+   */
   readonly stalled?: boolean | undefined;
   /** Whether the cleanup of an ended Evacuation is complete. */
   readonly released?: boolean;
@@ -44,7 +47,10 @@ export interface Next {
   readonly after?: readonly Action[];
 }
 
-/** Returns `Wait` if Lifeboat must do nothing until the next reconcile. */
+/**
+ * Returns the next step, or `Wait` if Lifeboat must do nothing until the next reconcile. Returns undefined if the rule
+ * does not apply.
+ */
 export type Rule = (f: EvacuationCase) => Next | "Wait" | undefined;
 
 /** Returns the facts for an Evacuation. Returns undefined if the VMI is missing. */
@@ -141,7 +147,10 @@ export function mayBeOver(e: EvacuationFacts): boolean {
   return isOfTaint(e) || e.spec.cause === "Preemption";
 }
 
-/** Returns whether another Evacuation, which ended as a Duplicate of this Evacuation, still requires the VM to move. */
+/**
+ * Returns whether another Evacuation with another cause, which ended as a Duplicate because this Evacuation is older,
+ * still requires the VM to move.
+ */
 export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   return w.evacuations.some((other) => {
     const isDuplicate = other.status.phase === "Duplicate" && podUIDOf(other) === podUIDOf(e) && byAge(e, other) < 0;

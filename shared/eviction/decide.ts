@@ -67,7 +67,8 @@ export interface EvictionFacts extends Moment {
   readonly evacuations: readonly EvacuationFacts[];
   readonly request: { readonly username: string; readonly cause: Cause };
   /**
-   * Whether the VM has a PodDisruptionBudget. If absent, Lifeboat reads the PodDisruptionBudgets before it creates one.
+   * Whether the VM has a PodDisruptionBudget. If undefined, Lifeboat reads the VM's PodDisruptionBudgets before it
+   * creates one.
    */
   readonly hasBudget?: boolean;
   /** Migrations of the VMI, which are read only if `doMigrationsDecide` returns true. */
@@ -152,7 +153,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone");
     case "shutdown": {
-      // The VM is moving to another namespace or cluster. A shutdown would cancel this migration.
+      // A VM that cannot migrate within its cluster can still be migrating to another namespace or cluster. A shutdown
+      // would cancel this migration.
       if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];
@@ -180,8 +182,8 @@ function evacuate(f: LiveEviction): EvictionDecision {
 }
 
 /**
- * Answers an eviction of a VM that is already moving. Creates an Evacuation if the VM has none, to record the
- * requester.
+ * Answers an eviction of a VM that is already moving. If the VM has no Evacuation, creates an Evacuation that records
+ * the requester.
  */
 function inProgress(f: LiveEviction): EvictionDecision {
   const { vmi } = f;

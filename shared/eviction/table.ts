@@ -13,8 +13,8 @@ export function mobilityOf({ liveMigratable }: VmiFacts): Mobility {
 }
 
 /**
- * The answer to a first request. `evacuate` refuses with 429, and KubeVirt starts an evacuation. `refuse` refuses with
- * 429, and nothing moves. `shutdown` allows with a warning.
+ * The answer to a first request. `evacuate` refuses the eviction with 429, and KubeVirt starts an evacuation. `refuse`
+ * refuses the eviction with 429, and the VM stays. `shutdown` allows the eviction with a warning.
  */
 export type FirstAnswer = "allow" | "evacuate" | "refuse" | "shutdown";
 
@@ -28,8 +28,8 @@ export const FIRST_REQUEST = {
 } as const satisfies Record<EvictionStrategy, Record<Mobility, FirstAnswer>>;
 
 /**
- * Returns whether an eviction or node pressure starts an evacuation of the VM. The guard protects only pods of such VMs
- * against deletions.
+ * Returns whether an eviction or node pressure starts an evacuation of the VM. If not, Lifeboat does not refuse
+ * deletions of the VM's pods either.
  */
 export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";

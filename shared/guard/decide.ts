@@ -27,8 +27,8 @@ import { GUARD_MESSAGES as MESSAGES } from "./messages.ts";
 export interface DeletionRefusal {
   readonly verdict: "Refuse";
   /**
-   * The delay in seconds before the client tries again. client-go tries again at most ten times. If absent, the client
-   * does not try again.
+   * The delay in seconds before the client tries again. client-go tries again at most ten times. If this field is
+   * undefined, the client does not try again.
    */
   readonly retryAfterSeconds?: number;
   readonly message: string;
@@ -62,7 +62,9 @@ interface Allowal {
    */
   readonly actions: readonly Action[];
   readonly events: readonly Action[];
-  /** Whether a policy of the API server could refuse this deletion. If it could, Lifeboat itself deletes the pod. */
+  /**
+   * True if Lifeboat itself deletes the pod, because a ValidatingAdmissionPolicy could refuse the client's deletion.
+   */
   readonly isByLifeboat?: true;
 }
 
@@ -113,7 +115,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
   if (vmi.nodeName === undefined) return allow("NotScheduled");
   if (!kube.isAlive(f.node)) return allow("NodeNotAlive");
   if (!kube.isMigrationTarget(launcher, vmi)) return decideForGuest(f, vmi, disruption);
-  // A VM cannot run in a pod that KubeVirt does not list, so the pod may be deleted.
+  // A VM cannot run in a pod that is missing from the VMI's `status.activePods`, so the pod may be deleted.
   if (!kube.isListedBy(vmi, launcher)) return allow("NotListed");
   const decision = decideForGuest(f, vmi, disruption);
   // The pod is a migration's target pod. Before the guest runs in it, its deletion needs neither actions nor Events.
@@ -155,8 +157,8 @@ function decideForGuest(f: DeletionFacts, vmi: VmiFacts, disruption: Disruption)
 }
 
 /**
- * Sets the label that delays the guest's shutdown after SIGTERM. The label does not help if the node is being
- * terminated.
+ * Returns the action that sets the shield label, which delays the guest's shutdown after SIGTERM. Returns no action if
+ * the node is being terminated, because the label does not help then.
  */
 function shieldFrom({ cause }: Disruption, f: DeletionFacts, vmi: VmiFacts): readonly Action[] {
   const isOfGuest = f.launcher === undefined && !kube.isMigrationTarget(f.pod, vmi);
@@ -168,13 +170,15 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/** The delay until the next attempt while the migration runs, in seconds. `kubectl drain` also waits 5 seconds. */
+/**
+ * The delay until the client tries again while the migration runs, in seconds. `kubectl drain` also waits 5 seconds.
+ */
 export const RETRY_SECONDS = 5;
 /** The delay after the first refusal, in seconds. KubeVirt needs this time to start the migration. */
 const FIRST_RETRY_SECONDS = 10;
 /**
- * The delay for a VM in KubeVirt's queue, in seconds. client-go tries again at most ten times. With this delay it
- * continues for 150 s, which is longer than the default deadline of a preemption.
+ * The delay for a VM whose migration waits in KubeVirt's queue, in seconds. client-go tries again at most ten times.
+ * With this delay, client-go continues for 150 s, which is longer than the default deadline of a preemption.
  */
 const QUEUED_RETRY_SECONDS = 15;
 

@@ -22,7 +22,7 @@ export interface KnownDisruption extends Disruption {
 
 /**
  * Returns the disruption in the pod's DisruptionTarget condition if the condition is True. If the condition's time is
- * in the future, the deadline starts now.
+ * in the future, Lifeboat counts the deadline from now.
  */
 export function conditionedDisruption({ disruptionTarget }: PodFacts, m: Moment): Disruption | undefined {
   const { active = false, reason = "", since = "" } = disruptionTarget ?? {};
@@ -44,9 +44,9 @@ export interface DisruptionSubject {
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
- * Lists the recorded disruptions, oldest first. A disruption is listed until its Evacuation has ended and the back-off
- * is over. If the Evacuation ended as a Duplicate, the older Evacuation, which continues, determines how long the
- * disruption is listed.
+ * Lists the disruptions that Evacuations of the pod record, oldest first. A disruption is listed until its Evacuation
+ * has ended and the back-off is over. If the Evacuation ended as a Duplicate of an older Evacuation, the older
+ * Evacuation determines how long the disruption is listed.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,
@@ -65,14 +65,14 @@ export function knownDisruptions(
 }
 
 /**
- * Returns whether a recorded disruption is over, because a preemption did not delete the pod in time or a later
+ * Returns whether a recorded disruption is over: the scheduler did not delete the preempted pod in time, or a later
  * disruption is deleting the pod.
  */
 function isOver({ cause, deadline, evacuation }: KnownDisruption, pod: PodFacts, now: Date): boolean {
   if (!isActive(evacuation) && evacuation.status.phase !== "Duplicate") return false;
   const { disruptionTarget, deleting } = pod;
   const over = deadline + LATEST_SECONDS * 1000;
-  // A preempted pod can take long to terminate, so its preemption is not over yet.
+  // While a preempted pod is terminating, which can take long, the preemption is not over.
   if (cause === "Preemption" && !deleting) return over <= now.getTime();
   if (cause === "NodeTermination" || disruptionTarget?.active !== true) return false;
   return over < Math.min(Date.parse(disruptionTarget.since), now.getTime());
@@ -87,13 +87,16 @@ function disruptionIn(evacuation: EvacuationFacts): KnownDisruption | undefined 
 
 /**
  * Returns the cause of the deletion. The cause is NodeTermination if the requester terminates nodes. Otherwise the
- * pod's condition contains the cause. Does not check whether the guard is on for this cause.
+ * pod's condition contains the cause. Does not check whether Lifeboat refuses deletions with this cause.
  */
 export function causeOf(pod: PodFacts, requester: string, m: Moment): GuardCause | undefined {
   return endsNodes(requester, m.settings) ? "NodeTermination" : conditionedDisruption(pod, m)?.cause;
 }
 
-/** Returns the disruption with the earliest of all recorded deadlines. */
+/**
+ * Returns the disruption that causes the deletion, with its own deadline or an earlier recorded deadline. Returns
+ * undefined if there is no disruption, or if Lifeboat does not refuse deletions with its cause.
+ */
 export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment): Disruption | undefined {
   const { pod } = subject;
   const isOfNode = endsNodes(terms.requester, m.settings);
@@ -122,7 +125,7 @@ export function deleteByOf(graceSeconds: number | undefined, asked: Date): numbe
 
 /**
  * Returns the termination of the node. The deadline is the time in the node's annotation, or else the end of the
- * requested grace period.
+ * requested grace period, but at most `deadlineSeconds.NodeTermination` from now.
  */
 export function terminationOf(
   { node, deleteBy }: DeletionTerms & { readonly node?: NodeFacts },
@@ -140,14 +143,14 @@ export function terminationOf(
 const NEAR_SECONDS = 15;
 
 /**
- * Returns whether the deadline is too near to start a migration. If it is, the guest uses the remaining time to shut
- * down.
+ * Returns whether the node is terminated too soon to start a migration. If it is, the guest uses the remaining time to
+ * shut down.
  */
 export function isTooNear({ cause, deadline }: Disruption, vmi: VmiFacts, now: Date): boolean {
   return cause === "NodeTermination" && !vmi.isMigrating && deadline - now.getTime() < NEAR_SECONDS * 1000;
 }
 
-/** Returns whether the pod has a label that the policies of the API server select. */
+/** Returns whether the pod has a label that Lifeboat's ValidatingAdmissionPolicies select. */
 function isMadeForVm({ labels }: PodFacts): boolean {
   return labels[COMPONENT_LABEL] === LAUNCHER_COMPONENT || labels[COMPONENT_LABEL] === HOTPLUG_COMPONENT;
 }
@@ -167,10 +170,12 @@ interface Deletion extends Moment, DeletionTerms {
   readonly node?: NodeFacts;
 }
 
-/** The shortest grace period in seconds for which the policy refuses deletions on a terminating node. */
+/**
+ * The shortest grace period in seconds for which a ValidatingAdmissionPolicy refuses deletions on a terminating node.
+ */
 const HELD_SECONDS = 60;
 
-/** Returns whether a policy of the API server could refuse the deletion. */
+/** Returns whether one of Lifeboat's ValidatingAdmissionPolicies could refuse the deletion. */
 export function mayBeHeld({ pod, node, requester, graceSeconds = 0, ...m }: Deletion): boolean {
   if (!isMadeForVm(pod) || pod.deleting || isFinal(pod)) return false;
   const cause = causeOf(pod, requester, m);

@@ -87,7 +87,7 @@ function isToSave(pod: PodFacts, vmi: VmiFacts, { settings, facts }: DisruptionW
 
 /**
  * Moves the VM or deletes the pod if the pod does not tolerate a NoExecute taint. The taint manager does not repeat a
- * refused deletion.
+ * refused deletion, so Lifeboat acts itself.
  */
 function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Action[] {
   const node = nodeOf(pod, w.facts);
@@ -102,8 +102,8 @@ function tainted(pod: PodFacts, vmi: VmiFacts, w: DisruptionWorld): readonly Act
   if (knownDisruptions(subject, w.now).some(({ cause }) => cause === "NoExecuteTaint")) {
     return overdue(pod, vmi, { ...w, node, taint });
   }
-  // The deadline starts now and not at the taint's time, so that the VM gets its full time even after an outage of
-  // Lifeboat.
+  // Lifeboat counts the deadline from now and not from the taint's time, so that the VM gets its full time even after
+  // an outage of Lifeboat.
   const deadline = w.now.getTime() + w.settings.guard.deadlineSeconds.NoExecuteTaint * 1000;
   const chosen = { cause: "NoExecuteTaint", deadline, requestedBy: TAINT_MANAGER, launcher: pod } as const;
   const { name, actions } = startDisruption(vmi, chosen, evacuations, w);
@@ -119,8 +119,8 @@ function isReasonGiven({ disruptionTarget }: PodFacts): boolean {
 }
 
 /**
- * Returns a taint whose toleration is missing or has expired. If the taint manager has already deleted the pod, ignores
- * the remaining time.
+ * Returns a taint that the pod does not tolerate, or no longer tolerates. If the taint manager has already tried to
+ * delete the pod, ignores the rest of the toleration's time.
  */
 function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Taint | undefined {
   return taints.find((taint) => {
@@ -130,8 +130,8 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether a policy refuses a deletion that Lifeboat wants to allow. This is the case if the guard is off for
- * taints or the node is lost.
+ * Returns whether a ValidatingAdmissionPolicy refuses a deletion by the taint manager that Lifeboat wants to allow.
+ * This is the case if the feature gate NoExecuteTaint is off or the node is lost.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   const { isHoldingTaints } = m.settings;

@@ -20,7 +20,7 @@ export async function examineGuard(seen: Examined): Promise<readonly Finding[]> 
   return [...holds, warning(MESSAGES.refusesNothing, MESSAGES.noGate, fix)];
 }
 
-/** Checks the policies of the API server, and whether VMs can leave a tainted node. */
+/** Checks Lifeboat's ValidatingAdmissionPolicies, and whether VMs can leave a tainted node. */
 async function holdsOf({ holdPolicies, kubevirt, settings }: Examined): Promise<readonly Finding[]> {
   const verdict = holdVerdict(await holdPolicies(), settings);
   if (verdict === undefined) return [];

@@ -20,8 +20,8 @@ import { cooldownLeft } from "../evacuation/cooldown.ts";
 import { PRESSURE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Returns true if the guest is running. A crashed guest has the phase Failed. A guest that a user has paused counts
- * as running.
+ * Returns true if the guest is running. A crashed guest has the phase Failed. A guest that a user has paused counts as
+ * running, but a guest that is paused by an I/O error does not.
  */
 function isGuestAlive({ phase, deleting, nodeName, pausedByIoError }: VmiFacts): boolean {
   return phase === "Running" && !deleting && nodeName !== undefined && pausedByIoError !== true;
@@ -81,8 +81,8 @@ export function planPressure(w: PressureWorld): Plan {
 }
 
 /**
- * Returns the signals of guests that should migrate instead of being shut down. The result has one signal for each VMI,
- * keyed by UID.
+ * Returns the kubelets' signals about guests that should migrate instead of being shut down. The result has one signal
+ * for each VMI, keyed by UID.
  */
 function endingOf({ signals, settings, evacuations }: PressureWorld) {
   const saved = signals.filter((signal) => {
@@ -118,8 +118,8 @@ interface Selecting extends PressureWorld {
 const STUCK: ReadonlySet<Phase> = new Set<Phase>(["BackingOff", "Blocked", "WaitingForExternalController"]);
 
 /**
- * Returns true if the VM counts toward the node's limit of outbound migrations. A VM without a migration whose
- * Evacuation is in a STUCK phase does not count, so that other VMs can leave.
+ * Returns true if the VM counts toward the node's limit of outbound migrations. A VM does not count if it has no
+ * migration and its Evacuation is in a STUCK phase, so that other VMs can leave.
  */
 function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending, evacuations }: Selecting): boolean {
   // KubeVirt's limit includes migrations of users and of external controllers.
@@ -186,8 +186,8 @@ function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, no
 }
 
 /**
- * Compares two VMs. The VM with the lower priority comes first. If the priorities are equal, the first VM is the one
- * that exceeds its pod's memory request by more.
+ * Compares two VMs. The VM with the lower priority comes first. If the priorities are equal, the VM whose guest memory
+ * exceeds its pod's memory request by more comes first.
  */
 function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);

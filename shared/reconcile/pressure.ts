@@ -32,8 +32,8 @@ interface Seen extends SignalsAsked {
 export type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
 /**
- * The maximum number of nodes that are checked as targets. If the VM fits on none of them, it probably fits on no other
- * node.
+ * The maximum number of nodes that are checked as targets. If a VM fits on none of them, the VM probably fits on no
+ * other node.
  */
 const MOST_CANDIDATES = 10;
 
@@ -107,8 +107,8 @@ function pairsOf(launchers: readonly VmOnNode["pod"][], vmis: readonly VmiFacts[
 const PODS_MS = 5000;
 
 /**
- * Reads a node to which VMs could move. Returns an empty list if reading the pods takes too long, for example because a
- * tenant's pods are large.
+ * Reads the pods of a node to which VMs could move. Returns an empty list if the read takes too long, for example
+ * because a tenant's pods are large.
  */
 async function candidateNodesOf(node: FitNode, cluster: Client): Promise<readonly CandidateNode[]> {
   try {

@@ -17,7 +17,7 @@ export interface Which extends Pick<Maintaining, "isConcerned" | "isThorough"> {
 
 type ReconcileVm = (key: NamespacedName) => Promise<Result>;
 
-/** The maximum number of rounds. When a node is finished, another node can start in the next round. */
+/** The maximum number of rounds. When the drain of a node is finished, another drain can start in the next round. */
 const MOST_TURNS = 4;
 
 export async function reconcileMaintenance(deps: Deps, which: Which, reconcileVm: ReconcileVm): Promise<Result> {

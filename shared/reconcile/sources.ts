@@ -1,4 +1,7 @@
-/** Sources of the facts about one VMI, and the actions that are safe although facts of a source can be outdated. */
+/**
+ * Reads the facts about one VMI from an admission review, from watches or from the API server. The first two can be
+ * outdated, so Lifeboat uses their facts only for actions that are safe even then.
+ */
 import { decide, decideSafely, type Source } from "../facts/decide.ts";
 import type { Facts, Question } from "../facts/facts.ts";
 import { givenReads, liveReads } from "../facts/reads.ts";
@@ -29,8 +32,8 @@ export interface Reviewed {
 }
 
 /**
- * Decides with the facts of the caller or of the watches if that is safe. Otherwise reads the facts from the API
- * server.
+ * Decides with the facts of the caller or of the watches if the decided actions are safe even if these facts are
+ * outdated. Otherwise reads the facts from the API server.
  */
 export async function decideFirst(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   const beforehand = { known: known.evacuations === undefined ? [] : [evacuationsAnswer(key, known.evacuations)] };

@@ -1,4 +1,7 @@
-/** Finds VMs on nodes with a NoExecute taint, and checks whether the API server refuses to delete their pods. */
+/**
+ * Finds VMs on nodes with a NoExecute taint, and checks whether a ValidatingAdmissionPolicy protects their pods from
+ * the taint manager.
+ */
 import { decideSafely } from "../facts/decide.ts";
 import { each, type Facts, together } from "../facts/facts.ts";
 import { factsOfNodes } from "../facts/lists.ts";
@@ -19,8 +22,8 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the policy against deletions for NoExecute taints is installed. Reads the policy only if
- * the feature gate is off.
+ * Adds to the settings whether the ValidatingAdmissionPolicy against deletions for NoExecute taints is installed. Reads
+ * the policy only if the feature gate NoExecuteTaint is off.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;

@@ -1,9 +1,9 @@
 /**
- * The shield lets VMs migrate after SIGTERM. While the shield's label of a VM contains a time, virt-handler does not
- * shut the guest down after SIGTERM. Lifeboat labels a VM before SIGTERM, because virt-handler reacts to SIGTERM
- * immediately. Lifeboat ends the shield in time, because the launcher kills a guest that is still running at the end of
- * its grace period. Only Events of refused shutdowns show the time of SIGTERM. The time in the label is the time at
- * which Lifeboat reads these Events.
+ * The shield lets VMs migrate after SIGTERM. While a VM's shield label contains a time, virt-handler does not shut the
+ * guest down after SIGTERM. Lifeboat labels a VM before SIGTERM, because virt-handler reacts to SIGTERM immediately.
+ * Lifeboat ends the shield in time, because the launcher kills a guest that is still running at the end of its grace
+ * period. Only Events of refused shutdowns show the time of SIGTERM. The time in the label is the time at which
+ * Lifeboat reads these Events.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { canMigrate } from "../settings/strategy.ts";
@@ -59,8 +59,8 @@ export interface ShieldWorld extends Moment {
 }
 
 /**
- * Returns for how many seconds a shutdown can be refused. After this time, the guest still has enough time to shut down
- * cleanly.
+ * Returns for how many seconds the shield can refuse a shutdown so that the guest still has enough time to shut down
+ * cleanly afterwards.
  */
 export function holdSeconds({ graceSeconds = 0 }: VmiFacts, { shield }: Settings): number {
   const killed = Math.min(graceSeconds + LAUNCHER_GRACE_SECONDS, shield.maxPodGracePeriodSeconds);

@@ -21,7 +21,7 @@ export interface NominationWorld extends Omit<EvictorWorld, "nodes" | "podsOn" |
   readonly settings: Pick<Settings, "rendering">;
 }
 
-/** The pods of a single node cannot move to another node. */
+/** The minimum number of nodes. The pods of a single node cannot move to another node. */
 const FEWEST_NODES = 2;
 
 export function* nominate(policy: DeschedulerPolicy, w: NominationWorld): Generator<Nominated, void, Verdict> {

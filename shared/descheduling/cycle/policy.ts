@@ -28,8 +28,8 @@ export interface DeschedulerPolicy {
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * How long an Evacuation may wait for its migration, in seconds. For the same time, the limits count a
-   * pod that another party should evict.
+   * The maximum time, in seconds, that an Evacuation may wait for its migration. The limits also count a pod that
+   * another party should evict for this time.
    */
   readonly requestTtlSeconds: number;
   /** An answer that starts with one of these texts means that the pod is evicted later. */

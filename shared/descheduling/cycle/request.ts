@@ -21,7 +21,7 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 /**
  * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated, or another
  * party evicts it later. `Gone`: the pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown
- * whether an evacuation has started.
+ * whether the pod is being deleted or evacuated.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
@@ -52,7 +52,7 @@ export function interpretAnswer(
 /** The result of an action. `Failed`: it is unknown whether the action was performed. */
 export type ActOutcome = "Done" | "Conflict" | "Refused" | "Failed";
 
-/** The requests of a cycle. These functions throw no errors. */
+/** The requests of a cycle. None of these functions throws a ClusterError. */
 export interface Requests {
   act(action: Action): Promise<ActOutcome>;
   withdraw(evacuation: EvacuationFacts): Promise<ActOutcome>;
@@ -163,7 +163,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** Counts a request. Includes requests without an answer, because they might have started an evacuation. */
+/** Counts a request, even without an answer, because the request might have started an evacuation. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
   if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
   if (outcome === "Evicted") counters.evicted(pod);

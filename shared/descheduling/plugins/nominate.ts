@@ -25,7 +25,7 @@ export interface NominationRule {
   readonly nominationOf: (pod: ScheduledPod) => Nomination | undefined;
 }
 
-/** Yields the pods that should leave and may be evicted, in order. */
+/** Yields nominations of the pods that should leave and may be evicted, sorted by `podOrder`. */
 export function* nominationsAmong(
   pods: readonly ScheduledPod[],
   { args, world, nominationOf }: NominationRule,
@@ -50,8 +50,8 @@ export function isSelected({ namespaces, labelSelector }: PodSelection, pod: Sch
 }
 
 /**
- * Nominates the pods of one node after another. `NodeLimit` skips the node's remaining pods. `TotalLimit` skips all
- * remaining pods.
+ * Nominates the pods of one node after another. The verdict `NodeLimit` skips the node's remaining pods. The verdict
+ * `TotalLimit` skips all remaining pods.
  */
 export function* nominateInGroups(groups: Iterable<Iterable<Nomination>>): Nominations {
   for (const group of groups) {

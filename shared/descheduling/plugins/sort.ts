@@ -10,7 +10,7 @@ import { PLUGIN_MESSAGES as MESSAGES } from "./messages.ts";
 
 export type Order<T> = (a: T, b: T) => number;
 
-/** Sorts in ascending order by the value that `read` returns. */
+/** Returns an order that is ascending by the value that `read` returns. */
 export function by<T>(read: (item: T) => number | string): Order<T> {
   return (a, b) => {
     const [x, y] = [read(a), read(b)];

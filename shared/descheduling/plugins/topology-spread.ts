@@ -44,8 +44,8 @@ interface Run {
 }
 
 /**
- * A constraint of one or more pods. `counts` returns whether the constraint applies to a node. This depends on node
- * affinity and tolerations.
+ * A topology spread constraint of one or more pods. `counts` returns whether the constraint applies to a node. This
+ * depends on the pods' node affinity and tolerations.
  */
 interface Constraint extends Pick<SpreadConstraint, "maxSkew" | "topologyKey"> {
   readonly selector: LabelSelector | undefined;
