@@ -49,7 +49,7 @@ export function withdrawn(f: EvacuationCase): Next | undefined {
   return f.e.spec.intent === "Withdrawn" ? withdraw(f, "Intent", MESSAGES.withdrawn) : undefined;
 }
 
-/** Ends the Evacuation if the VM's node no longer has the drain taint. */
+/** Ends an Evacuation with the cause DrainTaint if the VM's node no longer has the drain taint. */
 export function drainTaintGone(f: EvacuationCase): Next | undefined {
   const node = f.e.spec.cause === "DrainTaint" ? world.nodeOf(f.vmi, f.w.facts) : undefined;
   if (node === undefined || world.isWantedBesides(f)) return undefined;
@@ -57,7 +57,7 @@ export function drainTaintGone(f: EvacuationCase): Next | undefined {
   return isDriven ? undefined : withdraw(f, "Taint", MESSAGES.drainTaintGone(node.name));
 }
 
-/** Ends the Evacuation if the node no longer has a NoExecute taint that evicts the pod. */
+/** Ends an Evacuation with the cause NoExecuteTaint if the node no longer has a NoExecute taint that evicts the pod. */
 export function noExecuteTaintGone(f: EvacuationCase): Next | "Wait" | undefined {
   if (f.e.spec.cause !== "NoExecuteTaint") return undefined;
   const [node, pod] = together(
@@ -86,8 +86,8 @@ export function markRemoved(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Ends the Evacuation if every attempt has failed. An Evacuation makes at least one attempt, even if the VM's earlier
- * Evacuation used up all attempts.
+ * Ends the Evacuation if the maximum number of attempts has failed. An Evacuation makes at least one attempt of its
+ * own, even if the VM's earlier Evacuation used up all attempts.
  */
 export function exhausted(f: EvacuationCase): Next | undefined {
   const { spec, status } = f.e;
@@ -98,7 +98,8 @@ export function exhausted(f: EvacuationCase): Next | undefined {
 
 /**
  * Ends the Evacuation if the eviction strategy is unknown or None. If a person requested the Evacuation, also ends it
- * if the VM cannot migrate, unless the VM already has an evacuationNodeName or a migration.
+ * if the VM cannot migrate, unless the VM already has an evacuationNodeName or a migration, or an external controller
+ * moves it.
  */
 export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;

@@ -86,7 +86,7 @@ export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }
 
-/** Returns the newest Evacuation of the VMI's pod that ended without a move and whose back-off is not over. */
+/** Returns the newest of the pod's Evacuations that have ended without a move and whose back-off is not over. */
 export function backingOffEvacuation(
   vmi: VmiFacts,
   evacuations: readonly EvacuationFacts[],

@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that usually last longer than a few moments. */
+/** Reasons that do not disappear within moments unless somebody acts. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",

@@ -39,8 +39,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // If an earlier Evacuation of the pod has ended but is not cleaned up, the evacuationNodeName may still be its own.
-  // Lifeboat cannot tell which Evacuation the field belongs to, so the new Evacuation waits for the cleanup.
+  // If an earlier Evacuation of the pod has ended but is not cleaned up, the VMI's evacuationNodeName may belong to
+  // either Evacuation. Lifeboat cannot tell to which, so the new Evacuation waits for the cleanup.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -69,7 +69,8 @@ function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
 
 /**
  * Starts an Evacuation for a VMI whose `status.evacuationNodeName` is set by KubeVirt's webhook. The VMI does not show
- * who requested the eviction, so Lifeboat names the requester of an Evacuation that backs off, if there is one.
+ * who requested the eviction, so Lifeboat names the requester of the VM's earlier Evacuation if the back-off of that
+ * Evacuation is not over.
  */
 function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];

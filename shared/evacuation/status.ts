@@ -40,8 +40,8 @@ function statusAfter(e: EvacuationFacts, vmi: VmiFacts | undefined, next: Next, 
     startTime: e.status.startTime ?? time,
     phase,
     reason,
-    // A cut text can end with half of a surrogate pair. The API server would change it, and each reconcile would write
-    // the status again.
+    // A cut text can end with half of a surrogate pair. The API server would change this text, and each reconcile would
+    // write the status again.
     message: message.slice(0, BOUNDS["status.message"]).toWellFormed(),
     // A retry that a person requests ends the back-off.
     ...(isRetried(e) ? { observedRetryAt: e.spec.retryAt, nextAttemptTime: time } : {}),

@@ -130,9 +130,9 @@ function takesPlace({ vmi, pod }: VmOnNode, node: NodeFacts, { settings, ending,
 }
 
 /**
- * Selects VMs until the node's migration limit is reached. The VM with the lowest cost comes first, and a VM is
- * selected only if it fits on another node. A VM that has recently moved comes last, and moves only if no other VM is
- * leaving.
+ * Selects VMs until the node's migration limit is reached. The VM with the lowest cost (see `byCost`) comes first, and
+ * a VM is selected only if it fits on another node. A VM that has recently moved comes last, and moves only if no other
+ * VM is leaving.
  */
 function selectVictims(
   { node, labels, vmsOnNode }: PressureWorld["pressured"][number],

@@ -42,7 +42,7 @@ export interface Recalled {
 
 /**
  * Returns the pods whose eviction is in progress. An eviction is ignored after `ttlSeconds`. An annotated pod keeps its
- * entry after this time, so that its time does not start again.
+ * entry after this time, because a new entry would start the time again.
  */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;
