@@ -19,8 +19,8 @@ import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
-  // The list has a maximum length. VMs that Lifeboat will restart or stop come first, because Lifeboat does this only
-  // after the list has named the VM for TWICE_SECONDS.
+  // The list of blockers has a maximum length, so the last VMs can be missing from it. VMs that Lifeboat will restart
+  // or stop come first, because Lifeboat does so only after the list has named the VM for TWICE_SECONDS.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
@@ -115,8 +115,8 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true if no VM is moving or about to move. Every VM is blocked, is shut down by its eviction, or waits: for an
- * external controller, or until nothing else blocks the drain.
+ * Returns true if no VM is moving or about to move. This is the case if each VM is blocked, is shut down by its
+ * eviction, waits for an external controller, or waits until nothing else blocks the drain.
  */
 export function isCalm(views: readonly VmView[]): boolean {
   return views.every(isQuiet);

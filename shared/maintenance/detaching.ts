@@ -66,7 +66,7 @@ interface Attached {
   readonly attachments: readonly VolumeAttachmentFacts[];
   /** All pods on the node, including finished pods. */
   readonly pods: readonly Pick<PreflightPod, "namespace" | "phase" | "claims" | "ephemeralClaims">[];
-  /** Called only if the result depends on these volumes. */
+  /** Returns the PersistentVolumes. Called only if a pod on the node might use one of the attached volumes. */
   readonly volumes: () => readonly ClaimedVolume[];
 }
 

@@ -10,7 +10,9 @@ import { returning } from "./returning.ts";
 import { vmOf } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
 
-/** Moves VMs back to the node or starts them, after the node is uncordoned. */
+/**
+ * Does the work that remains after the end. Once the node is uncordoned, moves VMs back to it, and starts stopped VMs.
+ */
 export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const { ne } = w;
   if (!hasEnded(ne)) return undefined;
@@ -39,7 +41,9 @@ function isReturned({ type }: NodeCondition): boolean {
   return type === "Returned";
 }
 
-/** Reports the stopped VMs that do not run yet. The NodeEvacuation has work until all of them run. */
+/**
+ * Reports the stopped VMs that have not been started again. Lifeboat reconciles the NodeEvacuation until none is left.
+ */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
@@ -52,7 +56,9 @@ function heldBecause({ status }: EvacuationFacts): string {
   return status.conditions.find(({ type }) => type === "Released")?.message || MESSAGES.aboutToStart;
 }
 
-/** Cleans up if another process cordoned the node or started an evacuation while the NodeEvacuation ended. */
+/**
+ * Cleans up if another process of Lifeboat cordoned the node or created an Evacuation while the NodeEvacuation ended.
+ */
 function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
   const { phase = "Withdrawn", message = "" } = w.ne.status;
   const first = [...withdrawals(w), ...taken(w)];
@@ -69,7 +75,7 @@ export function withdrawals(w: NodeWorld): readonly Action[] {
   return withdrawn(ownEvacuations(w).filter(isLeft));
 }
 
-/** Starts the stopped VMs by withdrawing their Evacuations. */
+/** Starts the VMs that Lifeboat has stopped or is stopping, by withdrawing their Evacuations. */
 export function starts(w: NodeWorld): readonly Action[] {
   return withdrawn(ownEvacuations(w).filter((e) => isHeldOff(e) || e.status.phase === "Stopping"));
 }
@@ -88,7 +94,7 @@ export function disowned(w: NodeWorld): readonly Action[] {
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by }] : [];
 }
 
-/** Removes the cordon of this or an earlier NodeEvacuation, unless another NodeEvacuation needs it. */
+/** Removes the cordon of this or an earlier NodeEvacuation, unless another NodeEvacuation needs the cordon. */
 export function taken(w: NodeWorld): readonly Action[] {
   const [node, rivals] = [nodeToDrain(w), rivalsOf(w)];
   const by = [w.ne, ...rivals.filter(hasEnded)].map(ownerOf).find((owner) => owner === node?.cordonedBy);

@@ -48,7 +48,10 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
   return { found, shutdowns: [...new Set(ending)] };
 }
 
-/** Checks whether each VM to restart fits on another node, beside the VMs that move or were restarted before it. */
+/**
+ * Checks whether each VM to restart fits on another node after the migrations and earlier restarts have used resources
+ * there.
+ */
 function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
   const vmiOf = new Map(f.vmis.map((vmi) => [keyOf(vmi), vmi]));
@@ -75,7 +78,9 @@ interface Around {
   readonly w: NodeWorld;
 }
 
-/** Applies the settings of the NodeEvacuation and of the VM's owner to a VM that cannot migrate. */
+/**
+ * Decides whether a VM that cannot migrate is restarted or stopped, as the NodeEvacuation and the VM's owner request.
+ */
 function asAsked(pod: PodVerdict, view: VmView, refusal: Refusal | undefined, around: Around): PodVerdict {
   const isPinned = pod.outcome === "Blocked" && (pod.reason === "NotMigratable" || pod.reason === "BoundToNode");
   if (!isPinned && pod.outcome !== "ShutsDown") return pod;
@@ -110,7 +115,7 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
   const next = startOf(pod, vmi, w);
   if (untolerated([CORDON], next.pod.tolerations) === undefined) return MESSAGES.toleratesCordon;
   if (vmi.hostDisk !== undefined) return MESSAGES.hostDisk(vmi.hostDisk);
-  // The old pod is deleted before the new pod starts.
+  // The old pod is deleted before the new pod starts, so it uses no resources then.
   const room = placeInTurn([next], f, { gone: [pod] }).get(pod.uid);
   return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);
 }

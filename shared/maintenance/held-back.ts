@@ -96,7 +96,7 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 
 /**
  * Returns whether the node has blockers other than the VMs that Lifeboat shuts down. A PodDisruptionBudget that delays
- * restarts or stops does not block the node.
+ * restarts or stops does not count as a blocker.
  */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;

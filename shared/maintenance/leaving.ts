@@ -65,7 +65,9 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
   return MESSAGES.empty(took, total, ended);
 }
 
-/** Removes Lifeboat's annotation from the node, so that the node stays cordoned until a person uncordons it. */
+/**
+ * Removes only Lifeboat's annotation, and leaves the node cordoned. Lifeboat uncordons no node without this annotation.
+ */
 function handedOver(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];

@@ -110,7 +110,10 @@ function startOf(own: EvacuationFacts | undefined): string | undefined {
   return own && (own.status.startTime ?? new Date(own.createdAt).toISOString());
 }
 
-/** Returns the last Evacuation of a VM. A new Evacuation has no UID of a VMI yet, so that the name decides. */
+/**
+ * Returns the last Evacuation of a VM. A new Evacuation names the VM, but contains no UID of a VMI yet. In this case,
+ * the VM's name alone has to match.
+ */
 function lastOf(one: VmOutcome, w: NodeWorld) {
   const isIts = (e: EvacuationFacts) =>
     vmOf(e) === keyOf(one) && (e.status.virtualMachineInstanceUID ?? one.uid) === one.uid;

@@ -42,7 +42,7 @@ export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   return found.filter((vmi) => !isFinal(vmi));
 }
 
-/** Throws if an object cannot be parsed, because the object might be on the node. */
+/** Throws if an object cannot be parsed, because a VM or pod might still be on the node. */
 export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
   facts.list("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
   facts.list("evacuations", selectEvacuationsFor(ne.name));
@@ -63,9 +63,8 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
 }
 
 /**
- * Returns the active Evacuation of a VM on the node. An Evacuation that another party requested counts only if
- * evacuationNodeName is set but the VM does not migrate. The status of such an Evacuation says why the VM does not
- * migrate.
+ * Returns the active Evacuation of a VM on the node. Returns an Evacuation that another party requested only if the
+ * VMI's evacuationNodeName is set but the VM does not migrate. The status of this Evacuation says why.
  */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {
   const isIts = (e: EvacuationFacts) => isActive(e) && e.namespace === vmi.namespace && e.spec.vmiName === vmi.name;
@@ -106,7 +105,7 @@ export function podsLeft(w: NodeWorld): readonly Subject[] {
   return node === undefined ? [] : subjectsOf({ ...pods, ...nowhere, volumes: [], finished: [], node });
 }
 
-/** The forecast reads at most this number of nodes that are drained before the node. */
+/** The forecast includes at most this number of other nodes that are drained before the node. */
 const MOST_AHEAD = 5;
 
 /**

@@ -55,7 +55,7 @@ function nodeGone(w: NodeWorld): NodeNext | undefined {
   return { phase: "Gone", message: MESSAGES.nodeGone(w.ne.spec.nodeName), first: withdrawals(w), again: true };
 }
 
-/** The time `notAfter` has passed. A node that has just become empty still ends as Evacuated. */
+/** The time `notAfter` has passed. If the node has just become empty, the NodeEvacuation still ends as Evacuated. */
 function expired(w: NodeWorld): NodeNext | undefined {
   const { notAfter } = w.ne.spec.schedule;
   if (notAfter === undefined || secondsUntil(notAfter, w.now) > 0) return undefined;
@@ -106,7 +106,7 @@ function waitsForHour(w: NodeWorld): NodeNext | undefined {
   return scheduled(w, MESSAGES.startsAt(w.ne.spec));
 }
 
-/** Another NodeEvacuation of the same node comes first. */
+/** Another NodeEvacuation drains the same node first. This NodeEvacuation waits. */
 function waitsForAnother(w: NodeWorld): NodeNext | undefined {
   const acting = actingOf(w.ne, rivalsOf(w), w.now);
   return acting.uid === w.ne.uid ? undefined : scheduled(w, MESSAGES.waitsForAnother(acting.name));

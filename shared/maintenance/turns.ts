@@ -68,8 +68,8 @@ function endsOf(views: readonly VmView[], w: NodeWorld): readonly Action[] {
 function endOf(view: VmView, w: NodeWorld): readonly Action[] {
   const evacuations = evacuationsOf(view.vmi, w.facts);
   if (evacuations.some((e) => isActive(e) && isShutdown(e))) return [];
-  // A pod has at most one Evacuation. Lifeboat withdraws the Evacuation that migrates the VM before it shuts the VM
-  // down.
+  // A pod has at most one active Evacuation. Before Lifeboat shuts the VM down, it withdraws the Evacuation that should
+  // migrate the VM.
   if (view.evacuation !== undefined) return [{ verb: "WithdrawEvacuation", evacuation: view.evacuation }];
   const runStrategy = virtualMachineOf(view.vmi, w)?.runStrategy;
   return [create(view.vmi, evacuations, { by: view.way, runStrategy, inherited: inheritedOf(view, evacuations) }, w)];

@@ -98,8 +98,8 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
 }
 
 /**
- * Returns the state `Waits` until the time in the owner's annotation, and without end if the annotation is not a time.
- * Returns undefined if the NodeEvacuation ignores owners' choices.
+ * Returns the fate `Waits` if the time in the owner's annotation has not come. If the annotation is not a time, the VM
+ * waits forever. Returns undefined if the NodeEvacuation ignores owners' choices.
  */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersChoices(vmi, w);
@@ -139,7 +139,9 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
   return way === "Wait" ? { vmi, fate: "Blocked", blocker } : shutDown(vmi, way, blocker, w);
 }
 
-/** After a stop, KubeVirt's `start` subresource restores these run strategies. */
+/**
+ * Lifeboat restarts or stops only VMs with these run strategies, because KubeVirt's subresource `start` restores them.
+ */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
 
@@ -198,7 +200,8 @@ export function blockerOf(
 
 /**
  * By default, Lifeboat requests twice as many migrations as KubeVirt runs at the same time from one node. KubeVirt's
- * queue is then never empty. A longer queue would make it impossible to pause the drain or to order the VMs.
+ * queue is then never empty. With a longer queue, a pause would stop few migrations, and KubeVirt instead of Lifeboat
+ * would order the VMs.
  */
 const AHEAD = 2;
 

@@ -59,8 +59,8 @@ export function historyFrom(f: PlanFacts): PlanHistory {
 }
 
 /**
- * Adds the end of the migration from the VMI, because KubeVirt writes the end first to the VMI, and a moment later to
- * the migration.
+ * Fills in the end of a migration from the status of its VMI. KubeVirt writes the end to the VMI first, and to the
+ * migration a moment later.
  */
 function withStateOf(migration: PlanMigration, vmiOf: PlanHistory["vmiOf"]): PlanMigration {
   const state = vmiOf.get(vmOfMigration(migration))?.lastFinished;

@@ -1,6 +1,6 @@
 /**
- * Finds out the launcher image of deleted pods. `kubectl drain` and Kubernetes' garbage collector delete the ended pods
- * of migrations.
+ * Derives the launcher image of a deleted pod from launcher pods that were created before and after it. The ended pods
+ * of migrations are often missing, because `kubectl drain` and Kubernetes' garbage collector delete them.
  */
 import type { PlanPod } from "./facts.ts";
 

@@ -9,7 +9,7 @@ import type { PlanOptions } from "./facts.ts";
 type Pod = Pick<PreflightPod, "namespace" | "name">;
 type StartIf = PlanOptions["template"]["startIf"];
 
-/** Lists that a user might not be allowed to read. Each entry has the question that remains open without the list. */
+/** The kinds that a user might not be allowed to list, each with the question that remains open without this list. */
 export const OPEN_WITHOUT = {
   poddisruptionbudgets: "whether disruption budgets refuse evictions",
   resourcequotas: "whether quotas refuse target pods",

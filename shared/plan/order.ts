@@ -8,7 +8,7 @@ import { afterDrain, backAgain, hasNoRoom, type Step } from "./sequence.ts";
 
 export interface Ordered {
   readonly nodes: readonly string[];
-  /** Nodes whose pods did not fit on the other nodes in any attempt. These nodes come last in the order. */
+  /** Nodes whose pods did not fit on the other nodes at any check. These nodes come last in the order. */
   readonly stuck: readonly string[];
   readonly moves: number;
 }
@@ -84,8 +84,9 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Returns how much memory the VMs without a node need, and the most free memory of any other node. If memory is not the
- * obstacle, returns why no node fits. Returns undefined if every VM fits on another node.
+ * Returns how much memory the VMs that fit on no other node need, and how much is free on the node with the most free
+ * memory. If memory is not the obstacle, returns why the first of these VMs fits on no node. Returns undefined if every
+ * VM fits on another node.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {

@@ -143,7 +143,7 @@ function arrived(pod: PreflightPod, node: string | undefined, { facts, vmi }: Ar
   return { there: on(node, next) };
 }
 
-/** KubeVirt adds the CPU labels to the node selector of the new pod. */
+/** Returns the new pod as it runs on this node. KubeVirt adds the CPU labels to the new pod's node selector. */
 function on(node: string, { pod, cpu }: Pick<Wanted, "pod" | "cpu">): PreflightPod {
   const nodeSelector = { ...pod.placement.nodeSelector, ...cpu };
   return { ...pod, nodeName: node, placement: { ...pod.placement, nodeSelector } };

@@ -95,8 +95,8 @@ function newReads(say: (what: string) => void) {
 }
 
 /**
- * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which can delay
- * the drains.
+ * Adds a note if KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which can
+ * delay the drains.
  */
 async function readRollout(cluster: Client, unread: string[]): Promise<void> {
   if ((await readKubeVirt(cluster))?.isRollingOut === true) unread.push(PREFLIGHT_MESSAGES.rollout);

@@ -1,7 +1,7 @@
 /**
  * Simulates a maintenance several times, with different orders of VMs, different choices of kube-scheduler, a
- * kube-scheduler that fills nodes, and different groups of nodes at a time. The plan promises only what happens in all
- * simulations.
+ * kube-scheduler that prefers full nodes, and different groups of nodes that are drained at the same time. The plan
+ * promises only what happens in all simulations.
  */
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";

@@ -93,7 +93,9 @@ const TAKES = {
   start: [15, 60],
 } as const;
 
-/** A random factor for the load of the network and the nodes. It is the same for all VMs. */
+/**
+ * The range of a random factor for the load of the network and the nodes. In one draw, all VMs have the same factor.
+ */
 const SAME_FOR_ALL = [0.88, 1.18] as const;
 
 function drawn(steps: readonly Step[], loads: readonly Load[], { atOnce, seconds, dice }: Drawing): Draw {

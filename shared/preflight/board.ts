@@ -19,8 +19,8 @@ export interface PresentPods {
 }
 
 /**
- * The pods on each node while further pods are placed. The board is changed in place, because copying ten thousand pods
- * for each placed pod would be too slow.
+ * The pods on each node while Lifeboat places further pods. This object is changed in place, because copying ten
+ * thousand pods for each placed pod would be too slow.
  */
 export interface Board {
   readonly filled: Map<string, Filled>;
@@ -61,7 +61,7 @@ export function presentOf(nodes: readonly FitNode[], all: readonly NeighbourPod[
   };
 }
 
-/** Copies the maps of nodes and pods. All copies share the directory. */
+/** Copies the maps of nodes and pods. All copies share the directory, which finds pods by their labels. */
 export function copyOf({ filled, pods, directory }: PresentPods): PresentPods {
   return { filled: new Map(filled), pods: new Map(pods), directory };
 }

@@ -7,8 +7,8 @@ import type { Labels, PodTerm } from "../kube/scheduled-pod.ts";
 import type { NeighbourPod } from "./facts.ts";
 
 /**
- * Returns only candidates, so the caller has to check each pod. Several boards use the same directory, so pods are
- * never removed.
+ * Finds pods that may match, so the caller has to check each pod. Pods are never removed, because several simulations
+ * share one directory, and a pod can be gone in only some of them.
  */
 export interface Directory {
   add(pod: NeighbourPod): void;
@@ -55,7 +55,9 @@ export function createDirectory(): Directory {
   };
 }
 
-/** Returns true if both pods have the same labels and terms. This is the case if a pod has moved to another node. */
+/**
+ * Returns true if both pods have the same labels and affinity terms, for example one pod before and after a migration.
+ */
 function isAlike(a: NeighbourPod, b: NeighbourPod): boolean {
   return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.placementTerms === b.placementTerms;
 }
@@ -66,7 +68,7 @@ function addTo(groups: Groups, key: string, uid: string): void {
   else group.add(uid);
 }
 
-/** The key for terms that may match a pod with any labels. */
+/** The group of terms whose selector requires no particular label. These terms may match any pod. */
 const ANY = "";
 
 function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: string): void {
@@ -75,8 +77,8 @@ function addTerms(groups: Groups, terms: readonly PodTerm[] | undefined, uid: st
 }
 
 /**
- * Returns a set of labels. Every pod that matches the selector has at least one of them. Returns undefined if no such
- * set exists.
+ * Returns a list of labels. Every pod that matches the selector has at least one of these labels. Returns undefined if
+ * the selector has neither a label nor an `In` expression.
  */
 function keysOf({ matchLabels, matchExpressions }: LabelSelector): readonly string[] | undefined {
   for (const key in matchLabels) return [`${key}=${matchLabels[key]}`];

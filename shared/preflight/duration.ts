@@ -34,7 +34,8 @@ export function durationOf(moving: readonly VmiFacts[], f: Timed): DrainTime | u
 const NEWEST = 50;
 
 /**
- * Returns the newest migration of each VM. If the memory of a VM is unknown, uses the average memory of the moving VMs.
+ * Returns the newest finished migration of each VM. If the memory of a VM is unknown, uses the average memory of the
+ * moving VMs.
  */
 export function seenIn(
   moving: readonly VmiFacts[],

@@ -1,4 +1,6 @@
-/** Finds VMs that leave other nodes at the same time. They also need free resources on the remaining nodes. */
+/**
+ * Finds VMs that leave other nodes while this node is drained. They also need free resources on the remaining nodes.
+ */
 import { each, type Facts, together } from "../facts/facts.ts";
 import { migrationsUnderWay, nodeEvacuations, unlessNotServed } from "../facts/questions.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
@@ -49,8 +51,8 @@ function isIn(wanted: Wanted) {
 }
 
 /**
- * Selects the VMs that leave the node. If a NodeEvacuation is paused or its node is uncordoned, only VMs with an
- * Evacuation leave.
+ * Returns the VMs that leave each node, keyed by the node's name. If a NodeEvacuation is paused or its node is
+ * uncordoned, only VMs with an Evacuation leave.
  */
 function wantedIn(
   evacuations: readonly EvacuationFacts[],

@@ -100,7 +100,7 @@ export interface PreflightFacts extends Moment {
   readonly migratingElsewhere: readonly VmiFacts[];
   /** PodDisruptionBudgets in the namespaces of the pods, including those that Lifeboat did not create. */
   readonly budgets: readonly BudgetFacts[];
-  /** VMs that leave other nodes at the same time. They are placed first. */
+  /** VMs that leave other nodes at the same time. The forecast places them first. */
   readonly leavingElsewhere: readonly Leaving[];
   /** The quotas of all namespaces. Empty if the node has no VM. */
   readonly quotas: readonly QuotaFacts[];

@@ -1,7 +1,7 @@
 /**
- * Finds the nodes on which a pod fits. Each row is one filter of kube-scheduler that depends on pods, nodes or volumes.
- * Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions), PodTopologySpread,
- * NodeResourcesFit.
+ * Finds the nodes on which a pod fits. Each row of `KEEPS` is one filter of kube-scheduler that depends on pods, nodes
+ * or volumes. Upstream: plugins NodeAffinity, VolumeBinding, TaintToleration, InterPodAffinity (exclusions),
+ * PodTopologySpread, NodeResourcesFit.
  */
 import type { NodeFacts, Taint, Toleration } from "../kube/facts.ts";
 import { isFinal, isWanted, matches, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";
@@ -47,7 +47,10 @@ export interface Around {
 type Judge = (node: FitNode) => boolean;
 type Keeps = (pod: FitPod, spot: Spot, around: Around) => boolean;
 
-/** The filters, ordered by how hard it is to remove the obstacle. The hardest comes first. */
+/**
+ * Each filter returns true if it excludes the node. Lifeboat reports only the first obstacle, so the obstacle that is
+ * hardest to remove comes first.
+ */
 const KEEPS = {
   NodeAffinity: ({ placement }, { node }) => !isWanted(placement, node),
   CPU: (_, { node }, { cpu = {} }) => isCpuMissing(cpu, node),

@@ -62,7 +62,9 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
 
 const MOMENTS_SECONDS = 60;
 
-/** Returns true if a launcher pod is not on its VM's node and does not belong to a migration. */
+/**
+ * Returns true if no migration explains a second launcher pod of the VM: none is in progress, and none has just ended.
+ */
 export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFacts, "migrations" | "now">): boolean {
   const isMoving = migrations.some((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));
   const hasJustMoved = vmi.movedAt !== undefined && secondsSince(vmi.movedAt, now) < MOMENTS_SECONDS;
@@ -77,7 +79,7 @@ function evacuationBlocked(vmi: VmiFacts, { evacuations }: PreflightFacts): Held
   return { reason, message: MESSAGES.evacuationBlocked(active, message) };
 }
 
-/** No other node meets the requirements of the VM's owner. */
+/** No other node matches the VM's own node selector and affinity. */
 function bound(vmi: VmiFacts, { otherNodes }: PreflightFacts): HeldReason | undefined {
   const message = boundBecause(vmi.asks, otherNodes);
   return message === undefined ? undefined : { reason: "BoundToNode", message };

@@ -33,7 +33,10 @@ export function cpuOnMigration(
   };
 }
 
-/** Returns the labels of the host model. If the node has none, KubeVirt creates no target pod. */
+/**
+ * Returns the CPU labels for the CPU model `host-model`. If the source node has no label for its model, KubeVirt
+ * creates no target pod. The returned label then matches no node.
+ */
 function hostModelOf(source: WithLabels): Labels {
   const models = labelsOf(source, HOST_CPU);
   if (models.length === 0) return { [HOST_CPU]: `of node ${source.name}` };

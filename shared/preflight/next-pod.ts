@@ -201,7 +201,7 @@ function modelOf({ cpuModel }: GuestAsks): Labels {
   return cpuModel === undefined || cpuModel.startsWith("host-") ? {} : { [`${MODEL}${cpuModel}`]: "true" };
 }
 
-/** Adds the labels of excluded nodes to every term, because a node has to match only one of the terms. */
+/** Adds the labels that a node must not have to every term, because a node has to match only one of the terms. */
 function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: GuestAsks) {
   const rejected = [
     ...(cpuModel === HOST_MODEL ? [OBSOLETE_MODEL] : []),

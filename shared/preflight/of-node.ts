@@ -108,8 +108,8 @@ function elsewhere(around: Parameters<typeof leavingElsewhere>[0], deciding: Dec
 }
 
 /**
- * Reports that KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which can delay
- * the drain.
+ * Returns a note if KubeVirt is being updated. During the update, KubeVirt itself migrates and restarts VMs, which can
+ * delay the drain.
  */
 function rolloutIn(facts: Facts): readonly string[] {
   const isRollingOut = () => ask.kubeVirt(facts)?.isRollingOut === true;

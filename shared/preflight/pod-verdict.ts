@@ -201,7 +201,9 @@ function heldBecause(vmi: VmiFacts, own: MigrationFacts | undefined): string | u
   return vmi.hasUtilityVolumes ? MESSAGES.utilityVolumes : undefined;
 }
 
-/** Returns the outcome for a terminating pod. A drain also waits for such pods. */
+/**
+ * Returns the outcome Blocked for a pod that hangs in Terminating for a known reason. A drain waits for this pod, too.
+ */
 function hanging(pod: PreflightPod, f: PreflightFacts): Found | undefined {
   const { cause, message = "" } = hangingIn(pod, f) ?? {};
   return cause === undefined ? undefined : is("Blocked", cause, message);

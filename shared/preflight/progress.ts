@@ -40,7 +40,7 @@ export function subjectsOf(
 
 function vmsOf({ vmis, migrations, evacuations }: PreflightFacts): ReadonlyMap<string, Vm> {
   const migrationOf = new Map(migrations.map((one) => [keyOf({ ...one, name: one.vmiName }), one]));
-  // If a VM has several Evacuations, only the last one in this order is shown.
+  // If a VM has several Evacuations, the map keeps only the last one in this order.
   const byInterest = evacuations.toSorted(
     (a, b) => Number(isActive(a)) - Number(isActive(b)) || a.createdAt - b.createdAt,
   );
@@ -185,7 +185,7 @@ export function departuresFrom({ node, settings, ...f }: NodeAlone): Departures 
   return { active, gone: left.toSorted((a, b) => endOf(b) - endOf(a)) };
 }
 
-/** Evacuations with these causes ask every VM of a node to leave, although new pods can still start on the node. */
+/** An Evacuation with one of these causes shows that all VMs have to leave the node, even if it is not cordoned. */
 const DRAIN_CAUSES: ReadonlySet<Cause> = new Set(["NoExecuteTaint", "DrainTaint", "NodeTermination"]);
 
 const ASKING_CAUSES: ReadonlySet<Cause> = new Set([...DRAIN_CAUSES, "ApiEviction", "NodeEvacuation"]);

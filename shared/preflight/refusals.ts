@@ -13,12 +13,12 @@ import { PREFLIGHT_MESSAGES as MESSAGES } from "./messages.ts";
 import { asItIs, placeInTurn } from "./place.ts";
 import { raisedBy } from "./quota-controllers.ts";
 
-/** A pod that can never be evicted because of its PodDisruptionBudget. */
+/** The PodDisruptionBudget that keeps a pod on the node until a person acts. */
 export interface HeldByBudget {
   readonly budget: string;
   /**
-   * The nodes for the replacement pod, which has to run before the PodDisruptionBudget allows the eviction. Absent if
-   * no controller creates a replacement.
+   * Says why the replacement of another evicted pod fits on no node. The PodDisruptionBudget allows the eviction of
+   * this pod only once that replacement runs. Absent if no controller creates a replacement.
    */
   readonly room?: RoomFound;
 }
@@ -32,9 +32,9 @@ interface Replacing {
 }
 
 /**
- * Finds pods that their PodDisruptionBudgets keep on the node. The pods of one PodDisruptionBudget are evicted one
- * after another. Each eviction waits until the replacement of a pod that was evicted before runs. Replacements of pods
- * without a PodDisruptionBudget also use resources.
+ * Finds pods that their PodDisruptionBudgets keep on the node. Once the allowed disruptions of a PodDisruptionBudget
+ * are used up, each further eviction waits until the replacement of an evicted pod runs. Replacements of pods without a
+ * PodDisruptionBudget also use resources.
  */
 export function heldByBudgets(evicted: readonly PreflightPod[], f: PreflightFacts): Replacing {
   const groups = [...Map.groupBy(evicted, (pod) => budgetOf(pod, f.budgets))].flatMap(([budget, pods]) => {
@@ -111,7 +111,7 @@ const FOR_OTHERS: readonly string[] = ["Terminating", "BestEffort"];
 type Amounts = ReadonlyMap<string, number>;
 
 /**
- * Returns the usage of pods under the names that quotas use. For extended resources, quotas only use `requests.NAME`.
+ * Returns how much of each quota key the pods use. For an extended resource, a quota has only the key `requests.NAME`.
  */
 function usageOf(pods: readonly PreflightPod[]): Amounts {
   const usage = new Map<string, number>();

@@ -38,9 +38,9 @@ const PLUGINS: readonly Plugin[] = [
 ];
 
 /**
- * Returns the best node. If several nodes have the same score, one of them is chosen at random, as in kube-scheduler.
- * Without `lots`, the node with the fewest pods is chosen. Among equal nodes, the first by name is chosen. In clusters
- * with more than 100 nodes, kube-scheduler scores only some nodes. This function scores all nodes.
+ * Returns the best node. If several nodes have the same score, `lots` is the seed of a random choice, because
+ * kube-scheduler chooses at random. Without `lots`, returns the node with the fewest pods, and among these the first by
+ * name. In clusters with more than 100 nodes, kube-scheduler scores only some nodes. This function scores all nodes.
  */
 export function bestOf(scored: Scored): FitNode | undefined {
   const { pod, nodes, board, lots } = scored;

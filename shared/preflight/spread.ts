@@ -116,7 +116,7 @@ export function crowdsOf(pod: SpreadPod, board: Board) {
 
 /**
  * Returns a number for each node, which is higher if the node's topology domain has more similar pods. The number is
- * undefined if the node lacks a label.
+ * undefined if the node lacks the topology label of one of the pod's own constraints.
  */
 export function crowdednessOf(
   nodes: readonly FitNode[],

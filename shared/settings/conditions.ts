@@ -73,8 +73,8 @@ function credentialsValid({ credential: { ok, reason, message } }: Configuration
 }
 
 /**
- * Reports whether the certificate is valid, unless the platform provides it. The condition WebhookCalled reports
- * whether each caBundle trusts it.
+ * Reports whether the certificate is valid, unless Cloudflare provides it. The condition WebhookCalled reports whether
+ * each caBundle trusts it.
  */
 function certificateValid({ webhooks }: ConfigurationFindings, now: Date): readonly Verdict[] {
   const chain = webhooks.flatMap((webhook) => webhook.chain ?? []);

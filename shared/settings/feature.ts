@@ -45,7 +45,9 @@ export function grant(verb: string, of: string, without: string, more: Partial<R
   return { verb, group, resource, ...more, without };
 }
 
-/** The inputs of a check. If a read fails, it throws an error, and `lifeboat doctor` reports it. */
+/**
+ * The inputs of a check by `lifeboat doctor`. If a read fails, its function throws an error, which the command reports.
+ */
 export interface Examined {
   readonly settings: Settings;
   readonly permissions: () => Promise<Finding>;

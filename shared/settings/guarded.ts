@@ -1,6 +1,6 @@
 /**
  * The guard refuses deletions of VMs' pods. This file lists the causes of such deletions, with a feature gate and users
- * for each cause. It also decides if PodDisruptionBudgets are necessary.
+ * for each cause. It also decides whether the VMs need PodDisruptionBudgets.
  */
 import type { Cause } from "../kube/evacuation.ts";
 import type { FeatureGate, Settings } from "./settings.ts";
@@ -56,8 +56,8 @@ export function isRequester(requester: string, settings: Pick<Settings, "guard">
 }
 
 /**
- * Returns true if Lifeboat can refuse a deletion by this user. For all other users, Lifeboat reads facts only if it
- * deletes the pod itself.
+ * Returns true if Lifeboat can refuse a deletion by this user. For a deletion by any other user, Lifeboat reads facts
+ * only if Lifeboat itself deletes the pod.
  */
 export function mayBeRefused(requester: string, settings: Guarding): boolean {
   return (
@@ -65,7 +65,7 @@ export function mayBeRefused(requester: string, settings: Guarding): boolean {
   );
 }
 
-/** Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */
+/** KubeVirt's own match condition. Upstream: pkg/virt-operator/resource/generate/components/webhooks.go. */
 const UPSTREAM_CONDITION = /^object\.metadata\.name\.startsWith\("virt-launcher-?"\)$/;
 
 type WebhookFacts = Pick<InstalledWebhook, "failurePolicy" | "rules" | "matchConditions" | "selectors">;

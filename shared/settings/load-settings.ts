@@ -23,7 +23,7 @@ const CACHE_SECONDS = 30;
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Set if the API server did not answer, so that the last known settings are used. */
+  /** Set if the last known settings are used because the API server did not answer. */
   readonly silence?: ClusterError;
 }
 
@@ -39,7 +39,7 @@ export class SettingsCache {
     return this.#entries.get(name)?.settings;
   }
 
-  /** Returns the settings of the cluster, which are at most 30 s old. If `fresh` is set, always reads them. */
+  /** Returns the settings of the cluster. Reads them only if `fresh` is set or the last attempt was 30 s ago. */
   async load(name: string, cluster: Client, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;

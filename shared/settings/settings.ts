@@ -44,7 +44,7 @@ function section<const F extends Fields>(fields: F) {
 
 /** All fields except the feature gates. All feature gates are off by default. */
 export const SCHEMA = {
-  /** With `Auto`, Lifeboat creates PodDisruptionBudgets unless webhooks already review every eviction. */
+  /** With `Auto`, Lifeboat creates PodDisruptionBudgets unless webhooks already protect all VMs (guarded.ts). */
   disruptionBudgets: oneOf("Auto", ["Auto", "Always", "Never"]),
   evacuation: section({
     maxAttempts: { kind: "count", fallback: 5 },
@@ -59,7 +59,10 @@ export const SCHEMA = {
      * After this time, a pending migration counts as failed, if KubeVirt's limits would have allowed it to start.
      */
     stuckSeconds: seconds(180),
-    /** After a move, descheduling and node pressure do not move the VM again for this time. 0 disables the pause. */
+    /**
+     * For this time after a move, descheduling does not move the VM again. Node pressure moves such a VM last, and only
+     * if no other VM is leaving its node. 0 disables both.
+     */
     cooldownSeconds: seconds(900),
     /** How long an Evacuation is kept after its end. */
     historySeconds: seconds(3600),
@@ -89,7 +92,7 @@ export const SCHEMA = {
       "system:serviceaccount:karpenter:karpenter",
     ]),
   }),
-  /** The shield lets VMs migrate after SIGTERM. It needs the Plugin that makes virt-handler refuse a shutdown. */
+  /** The shield lets VMs migrate after SIGTERM. It needs a KubeVirt Plugin, which refuses virt-handler's shutdowns. */
   shield: section({
     /** The kubelets' `evictionMaxPodGracePeriod`, which cannot be read through the API. With 0, the shield is off. */
     maxPodGracePeriodSeconds: seconds(0),

@@ -16,7 +16,9 @@ export interface Deciding extends Moment {
 /** The last time that Kubernetes can write. */
 const LAST = Date.UTC(9999, 11, 31, 23, 59, 59);
 
-/** Returns a time in RFC 3339. Instead of a later or unreadable time, returns the last second of the year 9999. */
+/**
+ * Returns the time this many seconds after `now`, in RFC 3339. Returns the last second of 9999 if it is later or NaN.
+ */
 export function secondsAfter(now: Date, seconds: number): string {
   const time = now.getTime() + seconds * 1000;
   return new Date(time < LAST ? time : LAST).toISOString();

@@ -23,7 +23,9 @@ export interface WebhookExpectation {
   /** The valid tokens of the endpoint. Never log a token. */
   readonly tokens: readonly string[];
   readonly settings: Pick<Settings, "featureGates">;
-  /** Compares Lifeboat's certificate with a caBundle. Absent if the platform provides the certificate. */
+  /**
+   * Compares Lifeboat's certificate with a caBundle. Absent in a Worker, because Cloudflare provides its certificate.
+   */
   readonly trust?: (caBundle: string) => CertificateFacts;
 }
 

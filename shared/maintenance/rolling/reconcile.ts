@@ -28,14 +28,15 @@ export interface Rolled {
   readonly failures: number;
   readonly created: readonly string[];
   /**
-   * True if the phase of a RollingMaintenance or of one of its nodes has changed. If true, the taints on the nodes
-   * might have to change.
+   * True if the phase of a RollingMaintenance or of one of its nodes has changed. If true, Lifeboat's taints on nodes
+   * whose drain is pending might have to change.
    */
   readonly isTurned: boolean;
 }
 
 /**
- * The maximum number of passes. A node can need three passes to start, and several nodes can start at the same time.
+ * The maximum number of passes. One drain can need three passes to start, and several drains can start at the same
+ * time.
  */
 const MOST_PASSES = 12;
 

@@ -149,7 +149,7 @@ function outOfTime(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.outOfTime(end, left, w.rows), rows: skipped(w.rows) };
 }
 
-/** As many nodes as `maxUnavailable` allows are out of service. */
+/** As many nodes as `maxUnavailable` allows are out of service. No further drain starts. */
 function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
   if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;
@@ -173,7 +173,7 @@ function nextIsGone(w: RollingWorld): RollingNext | undefined {
   return { ...running(w, MESSAGES.nextIsGone(next.name)), rows, again: true };
 }
 
-/** Another RollingMaintenance or NodeEvacuation already contains the next node. */
+/** Another RollingMaintenance or NodeEvacuation drains the next node first. This RollingMaintenance waits. */
 function waitsForRival(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
   const rival = next && rivalOf(next.name, w);
