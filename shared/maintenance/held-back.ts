@@ -1,6 +1,6 @@
 /**
- * Decides which VMs must wait. VMs are restarted, stopped or shut down last, so that a failing drain does not stop
- * guests.
+ * Decides which VMs must wait. Lifeboat restarts, stops or shuts down VMs last, so that a drain that fails shuts down
+ * no guest.
  */
 import { each, together, unlessFailed } from "../facts/facts.ts";
 import { SCHEDULED_PODS } from "../facts/views.ts";

@@ -1,6 +1,6 @@
 /**
- * Cleans up old objects of node maintenance. Deletes objects that Lifeboat or its command created, and shortens the
- * status of all others.
+ * Cleans up old objects of node maintenance. Deletes old objects that Lifeboat or its command created, and shortens the
+ * status of other old objects.
  */
 import type { Action, Plan } from "../kube/action.ts";
 import { hasEnded, isOpen, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";

@@ -1,4 +1,4 @@
-/** Finds and counts the outcome for each VM of the node. */
+/** Finds out what has happened to each VM of the node, and counts these outcomes. */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
 import {
@@ -16,7 +16,7 @@ import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
 
-/** The `reason` of an outcome if an eviction shut the guest down because of its eviction strategy. */
+/** The `reason` of an outcome if an eviction shut the guest down, as the VM's eviction strategy requires. */
 const BY_STRATEGY = "EvictionStrategy";
 /** The `reason` of an outcome if somebody other than Lifeboat moved, restarted or stopped the VM. */
 const BY_OTHERS = "ByOthers";
@@ -84,7 +84,7 @@ export function settledSince(w: NodeWorld): NodeNext["more"] {
   return outcomes.every((one, at) => one === before[at]) ? undefined : withCounts(outcomes, w);
 }
 
-/** Counts the outcomes. Other counts, such as `left`, do not change. */
+/** Counts the outcomes. Other counts in the status, such as `left`, stay as they are. */
 export function withCounts(outcomes: readonly VmOutcome[], { ne }: NodeWorld): NonNullable<NodeNext["more"]> {
   const before = ne.status.virtualMachines ?? NONE_LEFT;
   const total = Math.max(outcomes.length, before.total);

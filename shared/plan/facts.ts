@@ -103,8 +103,8 @@ export interface NodePlan {
    */
   readonly isInTime?: boolean;
   /**
-   * The number of leaving VMs in classes without evidence. `unproven`: no VM of the class has migrated successfully.
-   * `failing`: the last migrations of the class failed.
+   * The number of leaving VMs whose class is not known to migrate. `unproven`: no VM of the class has migrated
+   * successfully. `failing`: the last migrations of the class failed.
    */
   readonly unproven: number;
   readonly failing: number;

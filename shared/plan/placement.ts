@@ -175,8 +175,8 @@ function onNodes(before: Placement["podsOn"], drainedNode: string, pods: readonl
 }
 
 /**
- * Updates the VMIs of pods that moved to a new node. Removes each VMI's evacuationNodeName, migrations and active
- * Evacuations.
+ * Updates the VMIs of pods that moved to a new node. Removes what exists only until the VM has moved:
+ * evacuationNodeName, migrations and active Evacuations.
  */
 function withVmis(p: Placement, pods: readonly PreflightPod[]): Placement {
   const vmis = new Map(p.vmis);

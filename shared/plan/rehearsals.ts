@@ -37,7 +37,7 @@ interface Outcome extends Pick<Step, "node" | "isRefused"> {
   readonly fates: ReadonlyMap<string, Fate>;
 }
 
-/** Returns what the simulations show about the node of each step. */
+/** Returns what the simulations show about the node that each step drains. */
 export function rehearsed(
   steps: readonly Step[],
   start: Placement,

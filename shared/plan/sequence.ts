@@ -13,7 +13,7 @@ export interface Step extends NodeJudged {
   readonly wave: number;
 }
 
-/** Yields one step for each node, except missing nodes. `shift` is the size of a smaller first group of nodes, or 0. */
+/** Yields one step for each existing node. If `shift` is not 0, the first group of nodes has only this size. */
 export function* stepsOf(
   nodes: readonly string[],
   start: Placement,

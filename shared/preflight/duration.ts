@@ -94,7 +94,8 @@ export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) =
 }
 
 /**
- * Returns the total time if `atOnce` VMs move at the same time, and the next VM starts when one of them has finished.
+ * Returns the total time if `atOnce` VMs move at the same time, and the next VM starts to move when one of them has
+ * finished.
  */
 export function span(times: readonly number[], atOnce: number): number {
   const places = Array.from({ length: Math.min(atOnce, times.length) }, () => 0);

@@ -224,8 +224,8 @@ function vmsHere(subjects: readonly Subject[]): readonly VmProgress[] {
 }
 
 /**
- * Returns the start of the drain in milliseconds since the epoch. This is the time of the cordon or taint, or of the
- * first Evacuation.
+ * Returns the start of the drain in milliseconds since the epoch. This is the time of the cordon or drain taint, or
+ * else of the first active Evacuation.
  */
 function beganAt({ taints }: NodeFacts, { drainTaintKey }: Settings, active: readonly EvacuationFacts[]): number {
   const closed = taints.find(({ key }) => key === "node.kubernetes.io/unschedulable" || key === drainTaintKey);

@@ -1,6 +1,6 @@
 /**
- * Finds the best of the nodes on which a pod fits. Each row is one plugin of kube-scheduler's default profile, with its
- * weight. ImageLocality has no row, because Lifeboat does not read which images a node has. Upstream:
+ * Finds the best of the nodes on which a pod fits. Each row of `PLUGINS` is one plugin of kube-scheduler's default
+ * profile, with its weight. ImageLocality has no row, because Lifeboat does not read which images a node has. Upstream:
  * pkg/scheduler/apis/config/v1/default_plugins.go, and the plugins' Score and NormalizeScore.
  */
 import { hash8, matchesTerm, ownValue, untolerated } from "../kube/objects.ts";

@@ -96,8 +96,8 @@ export interface Crowd {
 }
 
 /**
- * Returns the groups of pods among which this pod is spread. `isDefault` is true if the groups come from
- * kube-scheduler's default constraints.
+ * Returns the pod's constraints that only prefer nodes, each with the similar pods that it counts. `isDefault` is true
+ * if the pod has no constraints, so that kube-scheduler's defaults apply.
  */
 export function crowdsOf(pod: SpreadPod, board: Board) {
   const own = pod.placementTerms?.spread ?? [];

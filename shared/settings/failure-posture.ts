@@ -18,7 +18,7 @@ export const WHEN_UNDECIDED = {
    */
   evictionOfLivePod: "refuse",
   evictionOfLivePodForGood: "fail",
-  /** Lifeboat has just read the pod. It has ended, or does not belong to KubeVirt. */
+  /** Lifeboat has just read the pod. The pod has ended, or does not belong to KubeVirt. */
   evictionOfOtherPod: "allow",
   evictionOfOddPod: "refuse",
   evictionOfUnknownPod: "fail",

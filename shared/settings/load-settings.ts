@@ -39,7 +39,9 @@ export class SettingsCache {
     return this.#entries.get(name)?.settings;
   }
 
-  /** Returns the settings of the cluster. Reads them only if `fresh` is set or the last attempt was 30 s ago. */
+  /**
+   * Returns the settings of the cluster. Reads them only if `fresh` is set or the last attempt was at least 30 s ago.
+   */
   async load(name: string, cluster: Client, now: Date, fresh = false): Promise<LoadedSettings> {
     const cached = this.#entries.get(name);
     if (!fresh && cached !== undefined && now.getTime() - cached.readAt < CACHE_SECONDS * 1000) return cached;

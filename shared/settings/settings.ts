@@ -51,8 +51,9 @@ export const SCHEMA = {
     backoffSeconds: seconds(20),
     maxBackoffSeconds: seconds(320),
     /**
-     * After a VMI's evacuationNodeName is set, Lifeboat waits this long for KubeVirt to create the migration and the
-     * annotations. After this time, Lifeboat creates them.
+     * After the creation of an Evacuation or the end of its back-off, Lifeboat waits this long for KubeVirt to create
+     * the migration, and then creates it. KubeVirt has the same time to set the descheduler's annotations on launcher
+     * pods.
      */
     adoptSeconds: seconds(60),
     /**
