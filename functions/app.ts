@@ -49,7 +49,7 @@ export function createApp(
   state: IsolateState,
   { takesEvents }: AppOptions = { takesEvents: true },
 ): HonoBase<Of> {
-  // Names the router, because the class Hono would build three routers, and choose among them at the first request.
+  // Passes one router, because the class `Hono` would create three routers, and choose among them at the first request.
   const app = new HonoBase<Of>({ router: new TrieRouter() });
 
   const noteArrival: Middleware = async (c, next) => {
@@ -150,10 +150,10 @@ function reject(c: Context, rejection: RejectionError): Response {
 
 type Verify = (c: Context, entry: ClusterEntry, now: Date) => Promise<void>;
 
-/**
- * Authenticates an API server by a token in the Authorization header or in the path. Some API servers cannot send the
- * header.
- */
+ /**
+  * Authenticates an API server by a token. Accepts the token in the Authorization header or in the path, because some
+  * API servers cannot send the header.
+  */
 const asWebhook: Verify = async (c, { webhookToken }) => {
   const presented = bearerOf(c) ?? c.req.param("webhookToken");
   if (!(await isOneOf(webhookToken, presented))) throw new RejectionError("Unauthorized");

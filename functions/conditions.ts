@@ -29,10 +29,10 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const REPORT_SECONDS = 10;
 
-/**
- * Updates the conditions of the LifeboatConfiguration, even after a failed scan. A scan can fail because permissions
- * are missing, and a condition names them. Never throws.
- */
+ /**
+  * Updates the conditions of the LifeboatConfiguration, even after a failed scan. If the scan failed because
+  * permissions are missing, a condition names the missing permissions. Never throws.
+  */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;
   try {
@@ -47,7 +47,7 @@ export async function keepConditions(target: Target): Promise<void> {
     const installed = await readWebhooks(target, cluster, settings);
     const problems = installed.flatMap(({ problem }) => problem ?? []);
     for (const { message } of problems) target.log({ level: "error", reason: "WebhookNotCalled", message });
-    // Only a new call from the API server proves that the webhook works again.
+    // Forgets earlier calls from the API server, because only a new call proves that the webhook works again.
     if (problems.length > 0) state.called.delete(name);
     if (observed === undefined) return;
     const findings = {

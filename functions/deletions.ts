@@ -74,7 +74,7 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
   return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
 }
 
-/** If Lifeboat deletes the pod itself, the client tries again after this number of seconds, and finds no pod. */
+/** Seconds after which the client should retry if Lifeboat deletes the pod itself. The client then finds no pod. */
 const GONE_SECONDS = 1;
 
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {

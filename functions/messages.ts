@@ -43,7 +43,7 @@ export const ENDPOINT_MESSAGES = {
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
 
-  // Steps, for log lines about failures
+  // Work that can fail, for log lines about failures
   reviewingEviction: "reviewing an eviction",
   reviewingDeletion: "reviewing a deletion",
   reconcilingAfterAnswer: "reconciling a VM after the answer to its review",

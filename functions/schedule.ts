@@ -107,10 +107,10 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
-/**
- * Milliseconds until the next reconcile of a draining node. Without a relay, no event reports that a VM has left the
- * node.
- */
+ /**
+  * Milliseconds until a tick reconciles a draining node again. Without a relay, no event reports that a VM has left the
+  * node, so the tick repeats the reconcile.
+  */
 const STAY_MS = 5000;
 
 async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {
@@ -151,7 +151,7 @@ async function isAnswering(target: Target): Promise<boolean> {
     const { silence } = await target.settings(target.connect(SETTINGS_SECONDS));
     if (silence !== undefined) throw silence;
   } catch (error) {
-    // A refused read proves that the API server answers.
+    // A read that the API server refuses proves that the API server answers.
     if (error instanceof ClusterError && !isSilence(error)) return true;
     target.logFailure(MESSAGES.scheduledTick, error);
     return false;

@@ -126,7 +126,7 @@ function described(error: unknown): Record<string, unknown> {
 
 function clustersOf({ env: { CLUSTERS }, state }: Surroundings): Clusters {
   const known = state.clusters.get(CLUSTERS) ?? parseClusters(CLUSTERS);
-  // Removes older values of `CLUSTERS`.
+  // Keeps only the newest value of `CLUSTERS` in the cache.
   if (!state.clusters.has(CLUSTERS)) state.clusters.clear();
   state.clusters.set(CLUSTERS, known);
   return known;

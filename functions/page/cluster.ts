@@ -1,4 +1,6 @@
-/** Renders the page of a cluster: its nodes, the VMs that leave or have left, and the problems of Lifeboat. */
+/**
+ * Renders the page of a cluster: its nodes, the VMs that are leaving or have left a node, and Lifeboat's own problems.
+ */
 import { html } from "hono/html";
 import { type Client, named } from "../../shared/kube/client.ts";
 import type { ConfigurationObserved, Condition as Known } from "../../shared/kube/facts.ts";

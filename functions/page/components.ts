@@ -98,7 +98,7 @@ export function lasting(seconds: number): Html {
   return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
 }
 
-/** How good a state is: finished, in progress, at risk, in need of a person, or neutral. */
+/** How good a state is. In this order: finished, in progress, at risk, in need of a person, or neutral. */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 export type Labelled = readonly [word: string, mood: Tone];
 

@@ -50,17 +50,17 @@ const MOST_GONE = 50;
 /** The page predicts a drain with the default flags of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
-/**
- * A verdict on the drain of a node, and the time of the verdict. To save memory, it does not contain the pods that were
- * read.
- */
+ /**
+  * The prediction of a node's drain, and the time of the prediction. To save memory, the pods that were read for the
+  * prediction are not stored.
+  */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;
   readonly at: Date;
 }
 
-/** The verdicts on recently shown nodes, kept for 30 s. */
+/** The predictions for recently shown nodes, kept for 30 s. */
 export type RecentPreflights = Map<string, Judged>;
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;

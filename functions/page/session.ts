@@ -1,7 +1,8 @@
-/**
- * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a
- * grant with both of the cluster's tokens. A replaced token therefore ends the sessions of the cluster.
- */
+ /**
+  * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs
+  * a grant with the cluster's webhook token and operator token. If either token is replaced, all sessions of the
+  * cluster end.
+  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import * as z from "zod/mini";
@@ -64,10 +65,10 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
   return [...others, grant].join("~");
 }
 
-/**
- * Signs the whole cookie with the registry's key, if a registry exists. Without this signature, anybody could cause
- * reads of KV with invented cluster names.
- */
+  /**
+   * Signs the whole cookie with REGISTRY_KEY, if CLUSTER_REGISTRY is bound and the key is valid. Without this
+   * signature, anybody could cause reads of the KV namespace with invented cluster names.
+   */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
   return keys === undefined ? grants : `${grants}~${await macOf("cookie", grants, keys)}`;
@@ -129,7 +130,10 @@ async function isMacOf(purpose: Purpose, text: string, mac: string, secrets: rea
   return (await Promise.all(tried)).includes(true);
 }
 
-/** Returns a signing secret for each pair of tokens. During a token rotation, several pairs exist. */
+/**
+ * Returns a signing secret for each pair of a webhook token and an operator token. During a token rotation, several
+ * pairs exist.
+ */
 function secretsOf({ webhookToken, operatorToken = webhookToken }: ClusterEntry): readonly string[] {
   const others = [webhookToken].flat();
   return [operatorToken].flat().flatMap((one) => others.map((other) => `${one} ${other}`));

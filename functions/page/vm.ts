@@ -89,7 +89,7 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const { namespace, name } = key;
   const cluster = target.name;
   const now = target.platform.now();
-  // If several Evacuations are active, the oldest continues.
+  // If several Evacuations are active, shows the oldest, because Lifeboat ends the others with the phase Duplicate.
   const current = evacuations.toSorted(oldestFirst).find(isActive);
   const options = { cluster, now, most: MOST, ofOneVm: true, caption: "Newest first" };
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}

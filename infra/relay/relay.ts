@@ -139,7 +139,8 @@ export function startRelay(options: RelayOptions): Relay {
     virtualmachineinstancemigrations: storeOf(migrations),
     evacuations: storeOf(evacuations),
   };
-  // Lists pods before it watches Events, because the relay ignores an Event about a pod that it does not know.
+  // Waits for the list of pods before watching Events, because the relay ignores an Event about a pod that it does not
+  // know.
   const watchKubelets = async () => {
     await pods.synced;
     const podOf = (namespace: string, name: string) => pods.get(namespace, name);

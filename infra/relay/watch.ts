@@ -40,7 +40,7 @@ export interface Watched<Facts, View = never> {
 /** The API server's status code if the resourceVersion of the watch is too old. */
 const GONE = 410;
 const RESTART = { firstMs: 200, longestMs: 10_000 };
-/** If several watches in a row end without any event, the wait before the next watch, in milliseconds. */
+/** The wait, in milliseconds, before the next watch if several watches in a row have ended without any event. */
 const RECONNECT_MS = 2_000;
 /** A watch is replaced after this time without data. Most kinds send events or bookmarks more often. */
 const SILENCE_MS = 30_000;
@@ -128,7 +128,7 @@ export function startWatch<Facts, View>(
   const onObject = (type: string, object: unknown) => {
     if (type === "DELETED") remove(keyIn(object), readIfPossible(object));
     else if (type !== "BOOKMARK") store(object);
-    // Changes of ignored objects increase the resourceVersion, too.
+    // Ignored objects set the version too, because their changes also increase the resourceVersion.
     version = Versioned.safeParse(object).data?.metadata.resourceVersion;
   };
 

@@ -27,7 +27,7 @@ export function podAccount(root: string): Account {
     server,
     kubeConfig,
     token() {
-      // While the cluster's CA is replaced, the file contains two certificates.
+      // Splits ca.crt, because the file contains two certificates while the cluster's CA is replaced.
       const authority = read("ca.crt");
       if (authority !== trusted)
         setDefaultCACertificates(authority.split(/(?<=-----END CERTIFICATE-----)\s+/).filter(Boolean));

@@ -55,8 +55,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica counts from a time before its write. Other replicas count from their next read, which normally
-    // happens after the write. The Lease then expires for this replica first.
+    // For this replica, the Lease's duration starts before its write. For another replica, the duration starts at its
+    // next read, which is normally after the write. The Lease then expires for this replica first.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

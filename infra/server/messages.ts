@@ -16,7 +16,7 @@ export const SERVER_MESSAGES = {
   certificateFor: (host: string) => `tls.crt for ${host} with its tls.key`,
   longToken: (key: string) => `${key} of at least 16 characters`,
 
-  // Steps in log lines about failures
+  // Work that can fail, for log lines about failures
   holdingLease: "holding the Lease",
   scheduledTick: "the scheduled tick",
   readingSecret: "reading certificate and tokens",
