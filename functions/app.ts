@@ -150,10 +150,10 @@ function reject(c: Context, rejection: RejectionError): Response {
 
 type Verify = (c: Context, entry: ClusterEntry, now: Date) => Promise<void>;
 
- /**
-  * Authenticates an API server by a token. Accepts the token in the Authorization header or in the path, because some
-  * API servers cannot send the header.
-  */
+/**
+ * Authenticates an API server by a token. Accepts the token in the Authorization header or in the path, because some
+ * API servers cannot send the header.
+ */
 const asWebhook: Verify = async (c, { webhookToken }) => {
   const presented = bearerOf(c) ?? c.req.param("webhookToken");
   if (!(await isOneOf(webhookToken, presented))) throw new RejectionError("Unauthorized");

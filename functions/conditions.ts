@@ -29,10 +29,10 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
 const REPORT_SECONDS = 10;
 
- /**
-  * Updates the conditions of the LifeboatConfiguration, even after a failed scan. If the scan failed because
-  * permissions are missing, a condition names the missing permissions. Never throws.
-  */
+/**
+ * Updates the conditions of the LifeboatConfiguration, even after a failed scan. If the scan failed because permissions
+ * are missing, a condition names the missing permissions. Never throws.
+ */
 export async function keepConditions(target: Target): Promise<void> {
   const { platform, state, name } = target;
   try {

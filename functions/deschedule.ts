@@ -64,10 +64,10 @@ export async function descheduleIfDue(target: Target): Promise<void> {
   await requeue(target, report, REQUEUE_SECONDS.ofTick);
 }
 
- /**
-  * Time limits, in seconds, of the reconcile after a cycle. `afterAnswer` is for a cycle that an HTTP request started,
-  * because Cloudflare stops work that continues 30 s after the answer. `ofTick` is for a scheduled cycle.
-  */
+/**
+ * Time limits, in seconds, of the reconcile after a cycle. `afterAnswer` is for a cycle that an HTTP request started,
+ * because Cloudflare stops work that continues 30 s after the answer. `ofTick` is for a scheduled cycle.
+ */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 
 async function requeue(target: Target, { nominations, withdrawn }: CycleReport, seconds: number): Promise<void> {

@@ -102,17 +102,17 @@ export function unlessUnreadable(error: unknown): undefined {
 
 /**
  * Handles the error of a failed list. Returns an empty list if the cluster does not serve the kind. Returns undefined
- * if the objects could not be read. Throws any error that is not from the cluster.
+ * if the objects could not be read. Throws any error that is not a ClusterError.
  */
 export function noneOrUnread(error: unknown): readonly never[] | undefined {
   const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;
   return isNotServed ? [] : unlessUnreadable(error);
 }
 
- /**
-  * Describes a failure without details that the caller must not see. If a field of the request or the configuration is
-  * wrong, the text contains the name of the field.
-  */
+/**
+ * Describes a failure without details that the caller must not see. If a field of the request or the configuration is
+ * wrong, the text contains the name of the field.
+ */
 export function describeError(error: unknown): string {
   if (error instanceof ClusterError) return error.message;
   if (!(error instanceof RejectionError)) return MESSAGES.unexpectedError;

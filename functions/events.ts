@@ -26,10 +26,10 @@ export async function receiveEvents(c: Context, target: Target): Promise<Respons
   return c.body(null, 204);
 }
 
- /**
-  * Acts on a batch of events. Throws TryAgain if the relay must send the whole batch again. Does not throw for a
-  * permanent failure, because the next full scan tries again.
-  */
+/**
+ * Acts on a batch of events. Throws TryAgain if the relay must send the whole batch again. Does not throw for a
+ * permanent failure, because the next full scan tries again.
+ */
 export async function actOn(events: readonly LifeboatEvent[], target: Target): Promise<void> {
   const requests = events.map(requestOf);
   if (requests.length === 0) return;

@@ -75,10 +75,10 @@ async function readAll(target: Target, cluster: Client): Promise<SeenMetrics> {
   };
 }
 
- /**
-  * Returns undefined if the API server forbids the read. Returns an empty list if the API server does not serve the
-  * kind. Throws any other error, so that the scrape fails.
-  */
+/**
+ * Returns undefined if the API server forbids the read. Returns an empty list if the API server does not serve the
+ * kind. Throws any other error, so that the scrape fails.
+ */
 function ofOlderManifests(error: unknown): readonly never[] | undefined {
   return isRefused(error, 403) ? undefined : noneUnlessServed(error);
 }

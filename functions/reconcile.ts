@@ -24,10 +24,10 @@ interface Within {
   readonly watched?: boolean;
 }
 
- /**
-  * Reconciles within a time limit. `fresh` ignores cached settings, and `held` limits the memory of reads. `watched`
-  * allows facts from watches. Full scans must not set `watched`.
-  */
+/**
+ * Reconciles within a time limit. `fresh` ignores cached settings, and `held` limits the memory of reads. `watched`
+ * allows facts from watches. Full scans must not set `watched`.
+ */
 export async function reconcileWithin(
   target: Target,
   seconds: number,

@@ -107,10 +107,10 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
- /**
-  * Milliseconds until a tick reconciles a draining node again. Without a relay, no event reports that a VM has left the
-  * node, so the tick repeats the reconcile.
-  */
+/**
+ * Milliseconds until a tick reconciles a draining node again. Without a relay, no event reports that a VM has left the
+ * node, so the tick repeats the reconcile.
+ */
 const STAY_MS = 5000;
 
 async function stay(target: Target, until: number, surroundings: Surroundings): Promise<void> {

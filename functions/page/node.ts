@@ -50,10 +50,10 @@ const MOST_GONE = 50;
 /** The page predicts a drain with the default flags of `lifeboat explain node`. */
 const FLAGS = { force: false, deleteEmptyDirData: false };
 
- /**
-  * The prediction of a node's drain, and the time of the prediction. To save memory, the pods that were read for the
-  * prediction are not stored.
-  */
+/**
+ * The prediction of a node's drain, and the time of the prediction. To save memory, the pods that were read for the
+ * prediction are not stored.
+ */
 interface Judged {
   readonly node: PreflightFacts["node"];
   readonly preflight: Preflight;

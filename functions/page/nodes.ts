@@ -103,10 +103,10 @@ interface Around {
 
 const STATES: readonly NodeState[] = ["Draining", "Cordoned", "Drained", "InUse"];
 
- /**
-  * Returns a table row for each node. Draining nodes come first. Nodes of the same state are sorted by their number of
-  * blocked VMs.
-  */
+/**
+ * Returns a table row for each node. Draining nodes come first. Nodes of the same state are sorted by their number of
+ * blocked VMs.
+ */
 export function nodeLines(
   nodes: readonly NodeFacts[],
   { evacuations, vmis, isPartlySeen, settings, vmCounts }: Around,

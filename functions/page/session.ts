@@ -1,8 +1,8 @@
- /**
-  * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs
-  * a grant with the cluster's webhook token and operator token. If either token is replaced, all sessions of the
-  * cluster end.
-  */
+/**
+ * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a
+ * grant with the cluster's webhook token and operator token. If either token is replaced, all sessions of the cluster
+ * end.
+ */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import * as z from "zod/mini";
@@ -65,10 +65,10 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
   return [...others, grant].join("~");
 }
 
-  /**
-   * Signs the whole cookie with REGISTRY_KEY, if CLUSTER_REGISTRY is bound and the key is valid. Without this
-   * signature, anybody could cause reads of the KV namespace with invented cluster names.
-   */
+/**
+ * Signs the whole cookie with REGISTRY_KEY, if CLUSTER_REGISTRY is bound and the key is valid. Without this signature,
+ * anybody could cause reads of the KV namespace with invented cluster names.
+ */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
   return keys === undefined ? grants : `${grants}~${await macOf("cookie", grants, keys)}`;

@@ -3,10 +3,10 @@ import type { LifeboatEvent } from "../../shared/events/cloud-event.ts";
 import type { EventType } from "../../shared/events/cloud-event.ts";
 import type { ObjectIdentity, Notice, KeptObject, WatchedKind } from "./kinds.ts";
 
- /**
-  * The two queues of events. An urgent event has its own queue, so that it does not wait for routine events or for a
-  * slow answer to them. After a restart of the relay, there are thousands of routine events.
-  */
+/**
+ * The two queues of events. An urgent event has its own queue, so that it does not wait for routine events or for a
+ * slow answer to them. After a restart of the relay, there are thousands of routine events.
+ */
 export const LANES = ["urgent", "routine"] as const;
 export type Lane = (typeof LANES)[number];
 

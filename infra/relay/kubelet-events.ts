@@ -68,10 +68,10 @@ export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKi
  */
 const STALE_MS = 10 * 60 * 1000;
 
- /**
-  * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted: either the watch of
-  * pods has already reported the pod, or the pod's owner wants the deletion.
-  */
+/**
+ * Returns the notice that a kubelet ends a pod. Returns undefined for a pod that is being deleted: either the watch of
+ * pods has already reported the pod, or the pod's owner wants the deletion.
+ */
 export function killingOf(
   event: KubeletEventFacts,
   pod: Pick<KeptObject<WatchedPod>, "metadata" | "facts"> | undefined,

@@ -63,11 +63,11 @@ function keyOf({ namespace = "", name }: Versioned): string {
   return `${namespace}/${name}`;
 }
 
-  /**
-   * Returns the resourceVersion as a number, so that versions can be compared. Kubernetes 1.35 defines this comparison
-   * (VERSIONS.comparableVersions). Lifeboat relies on it for older API servers, too. See
-   * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
-   */
+/**
+ * Returns the resourceVersion as a number, so that versions can be compared. Kubernetes 1.35 defines this comparison
+ * (VERSIONS.comparableVersions). Lifeboat relies on it for older API servers, too. See
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
+ */
 function versionOf({ resourceVersion = "0" }: Versioned): number {
   return Number(resourceVersion);
 }

@@ -78,10 +78,10 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
   };
 }
 
- /**
-  * Copies a request without a Content-Length into a standard Request, because `hono/body-limit` cannot read the body of
-  * Hono's own Request.
-  */
+/**
+ * Copies a request without a Content-Length into a standard Request, because `hono/body-limit` cannot read the body of
+ * Hono's own Request.
+ */
 function standard(request: Request): Request {
   const { url, method, headers, body } = request;
   return body === null ? request : new Request(url, { method, headers, body, duplex: "half" });
