@@ -27,8 +27,8 @@ const DeletionReviewRequest = z.lazy(() =>
 );
 
 /**
- * The part of the API server's timeout in which Lifeboat decides. If the answer is late, the API server allows the
- * deletion.
+ * The part of the API server's timeout in which Lifeboat decides. If the answer is late, the API server ignores
+ * Lifeboat, and can allow the deletion.
  */
 const DECIDING_SHARE = 0.5;
 
@@ -105,7 +105,7 @@ async function rule(
     if (ruled === undefined) throw new RejectionError("Undecided", { message: MESSAGES.vmiChanges });
     return ruled;
   } catch (error) {
-    // After a failed review, the API server applies the guard's ValidatingAdmissionPolicies.
+    // Throws, because the API server applies the guard's ValidatingAdmissionPolicies after a failed review.
     target.logFailure(MESSAGES.reviewingDeletion, error);
     state.reviews.count("deletions", "undecided");
     throw error;

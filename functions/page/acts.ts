@@ -1,4 +1,7 @@
-/** Lists the actions for a VM or a node, each with its effect and its command. The page only shows the commands. */
+/**
+ * Lists the actions for a VM or a node, each with its effect and its command. The page shows these commands, but does
+ * not run them.
+ */
 import { html } from "hono/html";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { retryOf } from "../../shared/evacuation/identity.ts";

@@ -25,7 +25,7 @@ import type { Shown } from "./layout.ts";
 import { MOST_CLUSTERS, type OpenClusters } from "./session.ts";
 
 interface Summary {
-  /** The number of active Evacuations in each phase. An Evacuation without a phase is Pending. */
+  /** The number of active Evacuations in each phase. An Evacuation without a phase counts as Pending. */
   readonly phases: ReadonlyMap<Phase, number>;
   readonly problems: readonly Problem[];
 }

@@ -34,8 +34,8 @@ const CONTENT_SECURITY_POLICY = {
 
 const HEADERS = {
   contentSecurityPolicy: CONTENT_SECURITY_POLICY,
-  // With `no-referrer`, browsers would send `Origin: null` with Lifeboat's own forms, and some forms would be rejected
-  // (`ownFormsOnly`).
+  // With `no-referrer`, browsers would send `Origin: null` with Lifeboat's own forms. `ownFormsOnly` would then reject
+  // the forms of a browser that sends no Sec-Fetch-Site.
   referrerPolicy: "same-origin",
   strictTransportSecurity: "max-age=31536000",
   xFrameOptions: "DENY",

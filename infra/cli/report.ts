@@ -84,7 +84,7 @@ function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
 function isGood({ nodes }: Report): boolean {
-  // A RollingMaintenance that has not started has no nodes in its status. Its result is not good yet.
+  // Without nodes, the result is not good: a RollingMaintenance that has not started has no nodes in its status.
   return (
     nodes.length > 0 &&
     nodes.every((one) => {

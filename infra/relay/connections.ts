@@ -7,7 +7,10 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
-/** The maximum number of all connections: of API servers, busy or idle, and of strangers. */
+/**
+ * The maximum number of all connections: those of API servers, busy or idle, and those of callers without a valid
+ * token.
+ */
 const MOST_CONNECTIONS = 1024;
 /**
  * The maximum number of strangers (callers that have not shown a valid token) that may stay connected. Each connection
@@ -21,8 +24,8 @@ const MOST_STRANGERS = 192;
  */
 const MOST_NEW_STRANGERS = 768;
 /**
- * The interval of checks, in milliseconds. If more than `MOST_STRANGERS` strangers are connected, a check closes
- * connections that have been silent since the last check.
+ * The interval of checks, in milliseconds. If more than `MOST_STRANGERS` callers without a valid token are connected, a
+ * check closes the connections of callers that have sent nothing since the last check.
  */
 const SILENCE_MS = 500;
 
@@ -44,7 +47,9 @@ interface Stranger {
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 export interface Connections {
-  /** Called when the caller of this connection has shown a valid token. The caller is then no longer a stranger. */
+  /**
+   * Called when the caller of this connection has shown a valid token. Limits for strangers then ignore the connection.
+   */
   trust(socket: Socket): void;
 }
 

@@ -13,7 +13,10 @@ function packagesOf(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).packages : {};
 }
 
-/** npm writes node_modules/.package-lock.json last, and omits optional packages of other platforms. */
+/**
+ * Compares the lock file with node_modules/.package-lock.json, which npm writes last. Skips optional packages, because
+ * npm installs only those of this platform.
+ */
 function isInstalled() {
   const installed = packagesOf(`${root}/node_modules/.package-lock.json`);
   return Object.entries(packagesOf(`${root}/package-lock.json`)).every(

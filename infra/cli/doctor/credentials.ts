@@ -48,8 +48,8 @@ function deleting(name: string): string {
 }
 
 /**
- * Reports on a token without a Secret. The token is either a bound token, or it is revoked because its Secret was
- * deleted.
+ * Reports on Lifeboat's token if no Secret contains the token. The token is either a bound token, which expires by
+ * itself, or a token that was revoked when its Secret was deleted.
  */
 async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const said = "no Secret holds a token of Lifeboat's account";
@@ -60,7 +60,7 @@ async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   return answered === false ? failed(said, reason, ROTATE) : warning(said, reason, ROTATE);
 }
 
-/** Reports the condition `CredentialsValid`. Skips the check if the LifeboatConfiguration cannot be read. */
+/** Reports the condition `CredentialsValid`. Skips the check if the LifeboatConfiguration is missing or unreadable. */
 export async function credentialsValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CredentialsValid", reads) : [];
 }

@@ -69,7 +69,8 @@ async function explanationOf(message: string, reads: DoctorReads) {
       isMissing: true,
     };
   }
-  // Only hosts of the cluster can resolve the address of a Service.
+  // Suggests `curl` only for the URL of a Worker, because only hosts of the cluster can resolve the address of a
+  // Service.
   const reaching = webhook?.base === undefined ? install : `curl ${webhook.base}/healthz, on a host of the API server`;
   const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks Lifeboat, and gets no answer"], fix };

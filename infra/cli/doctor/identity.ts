@@ -51,7 +51,7 @@ function fixOf({ isCertManagers, data }: ServerSecret): string {
   return isBrought ? "lifeboat install --ca-bundle FILE, with the authority of your certificate" : "lifeboat install";
 }
 
-/** Skips the check if the LifeboatConfiguration cannot be read. */
+/** Reports the condition `CertificateValid`. Skips the check if the LifeboatConfiguration is missing or unreadable. */
 export async function certificateValid(reads: DoctorReads): Promise<readonly Finding[]> {
   return (await readable(reads.configuration)) ? await conditionOf("CertificateValid", reads) : [];
 }

@@ -54,7 +54,7 @@ function isBinding(kind: string): boolean {
 const LETS_THROUGH = "while Lifeboat is unavailable, the API server allows preemptions of VMs";
 const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
 
-/** Checks the Lease of the policy for preemptions. Without the Lease, the policy refuses nothing. */
+/** Checks the Lease that the policy for preemptions uses as a clock. Without this Lease, the policy refuses nothing. */
 export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<readonly Finding[]> {
   const lease = await holdLease();
   if (lease === undefined) return [];

@@ -68,7 +68,7 @@ export function readsOf(connection: Connection, now: Date) {
     configuration,
     evictionWebhook: once("webhook lifeboat", (to) => readAddress(to, "evictions")),
     guardWebhook: once("webhook lifeboat-guard", (to) => readAddress(to, "deletions")),
-    /** Lists the policies whose bindings exist. */
+    /** Lists the guard's policies that have a binding in this cluster. */
     holdPolicies: once("the guard's policies", async (to) => {
       const there = await Promise.all(
         HOLD_POLICIES.map((name) => to.get("validatingadmissionpolicybindings", named(name))),
@@ -76,7 +76,7 @@ export function readsOf(connection: Connection, now: Date) {
       return new Set(HOLD_POLICIES.filter((_, at) => there[at] !== undefined));
     }),
     policyObjects,
-    /** The Lease of the policy that refuses preemptions. Undefined if the policy has no binding. */
+    /** The Lease that the policy for preemptions uses as a clock. Undefined if the policy has no binding. */
     holdLease: once("the Lease of policy lifeboat-hold-preemption", async () => {
       const key = clockIn(await policyObjects());
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
@@ -112,7 +112,7 @@ export function readsOf(connection: Connection, now: Date) {
     /** Lifeboat's Deployment in the cluster. Undefined if Lifeboat is a Worker. */
     inside: once("Lifeboat's Deployment", () => readDeployment(send(), SERVER)),
     identity: once("Secret lifeboat-server with Lifeboat's certificate", (to) => readIdentity(to, send())),
-    /** The address to which the relay delivers. */
+    /** The data of the relay's ConfigMap: Lifeboat's address and the name of the cluster. */
     site: once("the relay's ConfigMap", async (to) => (await to.get("configmaps", RELAY))?.data),
     policy: once("the descheduling policy", loadPolicy),
     tokens: once("the Secrets with tokens of Lifeboat's account", () => listTokens(send())),

@@ -11,7 +11,10 @@ export type EvictionTrial =
 
 export const GONE = 404;
 const SAMPLE = 100;
-/** The status codes that answer the eviction. The codes 401 and 403 concern the caller's own permissions. */
+/**
+ * The status codes with which the API server answers the eviction itself. The list omits 401 and 403, because these
+ * codes concern the caller's own permissions.
+ */
 const ANSWERS = [400, 429, 500, 503, 504];
 
 export async function tryEviction(connection: Connection, clusterStrategy?: string): Promise<EvictionTrial> {

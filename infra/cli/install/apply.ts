@@ -19,8 +19,8 @@ export interface Applying {
 
 const MANAGER = "lifeboat-install";
 /**
- * The content type of server-side apply. client-node's KubernetesObjectApi would drop fields such as `default`, `enum`
- * and `from`.
+ * The content type of server-side apply. `install` sends these requests itself, because client-node's
+ * KubernetesObjectApi would drop fields such as `default`, `enum` and `from`.
  */
 const APPLY = "application/apply-patch+yaml";
 
@@ -63,7 +63,7 @@ export async function removeObject(manifest: Manifest, send: Send): Promise<bool
   return (await ifThere(asked)) !== undefined;
 }
 
-/** Returns undefined for a 404. The 404 for a kind that is not served is plain text, not a Status. */
+/** Returns undefined for a 404, including the 404 in plain text (not a Status) for a kind that is not served. */
 export async function ifThere(asked: Promise<ApiAnswer>): Promise<ApiAnswer | undefined> {
   const answer = await ifServed(asked);
   return answer?.code === 404 ? undefined : answer;

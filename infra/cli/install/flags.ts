@@ -34,7 +34,7 @@ export function requireForm(options: Flags, home: Home): void {
   throw new UsageError(MESSAGES.exportHasNoKey);
 }
 
-/** Returns the file with the Worker's entry for this cluster, and the values of the entry. */
+/** Returns the path of the file with the Worker's entry, and the cluster's name and API server for this entry. */
 export function entryOf(
   { worker, cluster: said, server, entry }: Flags,
   connection: Pick<Connection, "context" | "server">,

@@ -38,7 +38,10 @@ interface Removing extends Site {
   readonly host: Host;
 }
 
-/** Removes policies whose feature gate is off. Also removes the validating webhook of Lifeboat 0.3. */
+/**
+ * Removes the guard's policies whose feature gate is off, and the policy for preemptions if the cluster has no suitable
+ * Lease. Also removes the validating webhook of Lifeboat 0.3.
+ */
 export async function removeUnwanted({ parts, home, guard, send, host }: Removing): Promise<void> {
   if (guard === undefined) return;
   const wanted = new Set(plan({ parts, home, guard }).map(nameOf));

@@ -62,7 +62,7 @@ const Policy = z.looseObject({
   paramRef: z.looseObject({}).optional(),
 });
 
-/** Returns the policy or binding with the usernames and times of this cluster. */
+/** Returns the policy or binding with the usernames, the duration of refusals and the Lease of this cluster. */
 export function fitPolicy(manifest: Manifest, site: GuardSite): Manifest {
   const spec = Policy.parse(manifest["spec"]);
   const { matchConditions, validations, paramRef } = spec;

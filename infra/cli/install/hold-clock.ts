@@ -22,7 +22,7 @@ const Leases = z.object({ items: z.array(Lease) });
 
 /** The minimum number of times that a leader renews its Lease during the Lease's duration. */
 const RENEWALS = 5;
-/** The seconds between two renewals of an API server's own Lease. The Lease's duration is an hour. */
+/** The seconds between two renewals of an API server's own Lease. The Lease's duration, an hour, is much longer. */
 const API_SERVER_SECONDS = 10;
 
 /**
@@ -69,8 +69,8 @@ const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns a clock whose refusals stop before `END_SECONDS`, even if the leader misses three renewals. Returns undefined
- * if the refusals would last less than `SHORTEST_SECONDS`.
+ * Returns the Lease, and the seconds for which the policy refuses a deletion. The refusals stop before `END_SECONDS`,
+ * even if the leader misses three renewals. Returns undefined if the refusals would last less than `SHORTEST_SECONDS`.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

@@ -64,7 +64,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // Before the webhooks exist, the scan would create PodDisruptionBudgets that the webhooks make unnecessary.
+  // The scan follows the webhooks. Before, it would create PodDisruptionBudgets that the webhooks make unnecessary.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
@@ -161,8 +161,8 @@ function isOwnKind({ apiVersion }: Manifest): boolean {
 }
 
 /**
- * Returns YAML for GitOps, without secrets. The LifeboatConfiguration is last, because kubectl stops at an unknown
- * kind.
+ * Returns YAML for GitOps, without secrets. The LifeboatConfiguration is last, because kubectl stops at a kind whose
+ * CRD is not served yet.
  */
 function exported({ parts, home, guard, ca }: Installing): string {
   const trust = home.in === "Cluster" && ca !== undefined && { caBundle: encoded(ca) };
@@ -181,7 +181,7 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   }
 }
 
-/** Checks KubeVirt's gate before anything is applied. Without the gate, KubeVirt refuses the shield's Plugin. */
+/** Checks KubeVirt's gate before applying anything. KubeVirt refuses the Plugin of feature shield without the gate. */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;

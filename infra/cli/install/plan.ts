@@ -173,7 +173,7 @@ export function withoutOldGate(before: unknown, { kind }: Manifest): readonly ob
 
 const Configured = z.looseObject({ spec: z.looseObject({ featureGates: z.record(z.string(), z.boolean()) }) });
 
-/** Keeps the feature gates that are already on, because installed parts may need them. */
+/** Keeps the feature gates that are already on, because installed features may need them. */
 export function withGatesOf(before: unknown, manifest: Manifest): Manifest {
   const [planned, found] = [Configured.safeParse(manifest), Configured.safeParse(before)];
   if (manifest.kind !== "LifeboatConfiguration" || !planned.success || !found.success) return manifest;
@@ -192,7 +192,7 @@ type ClientConfig = z.output<typeof ClientConfig>;
 
 /**
  * Returns a JSON patch for webhooks that change between a URL and the Service, or whose Service path or caBundle
- * changes. Server-side apply cannot replace fields of another manager.
+ * changes. A patch is needed, because server-side apply cannot replace fields of another manager.
  */
 export function turned(before: unknown, manifest: Manifest): readonly object[] {
   const [planned, found] = [Pointed.safeParse(manifest), Pointed.safeParse(before)];

@@ -129,7 +129,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
   throw new UsageError(MESSAGES.needsForm);
 }
 
-/** Returns the image of this release. Returns the present image if it comes from another repository. */
+/** Returns the image of this release, or the present image if it comes from another repository. */
 export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;

@@ -1,4 +1,7 @@
-/** Advises to install the relay, because a Worker without the relay acts too late. */
+/**
+ * Advises to install the relay. Without the relay, a Worker notices node pressure too late, and misses deletions for
+ * which the API server does not call Lifeboat.
+ */
 import { LIFEBOAT_NAMESPACE } from "../../../shared/kube/names.ts";
 import type { Send } from "../../../shared/kube/transport.ts";
 import { RELAY_INSTALL } from "../doctor/permissions.ts";

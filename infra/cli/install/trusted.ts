@@ -80,7 +80,7 @@ const someoneElses: Rule = ({ caBundles }, pair) => {
   return { action: "Refuse", why: `${why}: pass --ca-bundle FILE with the certificate's CA` };
 };
 
-/** A person has written a token that is too short. */
+/** A person has written a token that is too short or contains spaces. */
 const shortToken: Rule = ({ secret }) => {
   const { webhookToken, operatorToken } = partsOf(secret);
   const { data } = secret;

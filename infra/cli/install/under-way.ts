@@ -51,7 +51,7 @@ const evacuations: List = async (cluster) =>
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
     about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
-    // An ended Evacuation is withdrawn if it prevents the start of its VM.
+    // An ended Evacuation is also withdrawn if Lifeboat stopped the VM and still has to start it.
     withdraw:
       isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));

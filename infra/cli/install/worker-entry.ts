@@ -50,8 +50,8 @@ function entryText(entry: object): string {
 }
 
 /**
- * Reads the entry from its file, with the newest of its tokens. Returns undefined if there is no file. No message
- * quotes the file, because the file contains tokens.
+ * Reads the Worker's entry from its file. If a field lists several tokens, returns only the first, which is the newest.
+ * Returns undefined if there is no file. No message quotes the file, because the file contains tokens.
  */
 export async function readEntry(file: string, cluster: string): Promise<WorkerEntry | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);

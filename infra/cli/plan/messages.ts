@@ -47,7 +47,7 @@ export const PLAN_TABLE_MESSAGES = {
   staysOn: (node: string, obstacle: string, others: number) =>
     `${node} cannot be powered off afterwards: ${printable(obstacle)}${others === 0 ? "" : ` (and ${others} more)`}`,
 
-  // Classes of VMs
+  // Kinds of VMs, and whether VMs of each kind have migrated
   vmsOf: (vms: number, kind: string) => `${counted(vms, "VM")} (${printable(kind)})`,
   unproven: (launcher: string) => `no VM of this kind has migrated to ${printable(launcher)} yet (unproven)`,
   todaysLauncher: "today's launcher",

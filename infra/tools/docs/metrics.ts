@@ -26,7 +26,7 @@ export const LABEL_VALUES: Readonly<
   node_name: "the node of a NodeEvacuation; empty for a RollingMaintenance",
 };
 
-/** The tables of METRICS.md, keyed by the name in the marker. */
+/** The tables of METRICS.md, keyed by the name in the marker (`<!-- table: NAME -->`). */
 export const METRICS_TABLES: Readonly<Record<string, () => string>> = { families: familyTable, labels: labelTable };
 
 function familyTable(): string {

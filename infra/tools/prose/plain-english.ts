@@ -10,7 +10,7 @@ export interface Prose {
   readonly mostWords?: number;
 }
 
-/** Correct sentences that would be reported, with the reason. The list has at most twenty entries. */
+/** Correct sentences that a rule would report, each with the reason for the exception. At most twenty entries. */
 const EXCEPTIONS: readonly { readonly sentence: string; readonly reason: string }[] = [];
 
 const NOUN_CLAUSE = /^(?:Of|What|Whose|Those|Where|That)\b/;
