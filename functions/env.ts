@@ -40,6 +40,6 @@ export interface Platform {
   readonly stores?: () => Stores | undefined;
   /** Compares a caBundle with the certificate that this process serves. Absent on Cloudflare. */
   readonly trust?: (caBundle: string) => CertificateFacts;
-  /** Writes one structured line. The line must contain no tokens and no bodies. */
+  /** Writes one structured log line. The line must contain no tokens and no bodies of requests or responses. */
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
 }

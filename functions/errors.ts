@@ -1,4 +1,4 @@
-/** The table of all error answers, and their renderer. */
+/** All error responses, and the function that renders them. */
 import { ClusterError } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";

@@ -181,7 +181,7 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // No reconcile is needed here if the process has a cache: its watches, and its tick every minute, reconcile the VM.
+  // If the process has a cache, it also has watches and a run every minute, which reconcile the VM later.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;

@@ -96,8 +96,8 @@ function isRefused(error: unknown, code: number): boolean {
 }
 
 /**
- * Answers whether CLUSTERS and the registry's keys can be parsed. The answer contains no cluster names, because the
- * request needs no token.
+ * Answers whether CLUSTERS and REGISTRY_KEY can be parsed. The answer contains no cluster names, because the request
+ * needs no token.
  */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;

@@ -1,6 +1,6 @@
 /**
- * Runs the ticks, which a cron trigger sends every minute. Chooses the clusters of a tick, and limits the time for each
- * cluster.
+ * Does the scheduled work. A cron trigger or the server in the cluster starts a run (a tick) every minute. A run covers
+ * all clusters, and limits the time for each cluster.
  */
 import * as z from "zod/mini";
 import { ClusterError, isSilence } from "../shared/kube/failures.ts";
@@ -23,8 +23,8 @@ export interface Tick {
 const Message = z.lazy(() => z.object({ cluster: z.string(), scheduledTime: z.number(), sentAt: z.number() }));
 
 /**
- * The maximum age of a message in the queue, in milliseconds. Lifeboat drops older messages, because the next tick
- * sends new messages.
+ * The maximum age of a message in the queue, in milliseconds. Lifeboat drops older messages, because new messages
+ * follow every minute.
  */
 const LATEST_MS = 55_000;
 const MESSAGES_AT_A_TIME = 100;
@@ -35,7 +35,7 @@ const MESSAGES_AT_A_TIME = 100;
 const CLUSTERS_AT_A_TIME = 4;
 /** The time limit for one cluster while other clusters wait, in seconds. Applies only without a queue. */
 const SHARE_SECONDS = 10;
-/** Without a queue, a tick starts no work on another cluster after this time, in milliseconds. */
+/** Without a queue, a scheduled run starts no work on another cluster after this time, in milliseconds. */
 const LAST_START_MS = 50_000;
 
 /** Puts a message for every cluster into the queue. Without a queue, works on clusters until the minute is over. */
@@ -51,8 +51,8 @@ export async function runTick(scheduledTime: number, surroundings: Surroundings)
 }
 
 /**
- * Processes each message of a batch separately. Does not retry a failed message, because the next tick follows within a
- * minute.
+ * Processes each message of a batch separately. Does not retry a failed message, because the next message for the
+ * cluster follows within a minute.
  */
 export async function receiveTicks(bodies: readonly unknown[], surroundings: Surroundings): Promise<void> {
   for (const { sentAt, ...tick } of bodies.map((body) => Message.parse(body))) {
@@ -61,7 +61,7 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order. If a tick does not reach a cluster, a later tick probably reaches it. */
+/** Works on clusters in a random order. If the minute ends before a cluster's turn, a later run probably reaches it. */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -86,7 +86,7 @@ function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
   return items.flatMap(() => rest.splice(Math.floor(random() * rest.length), 1));
 }
 
-/** Processes the tick of one cluster. Never throws. `seconds` is the limit for the whole tick. */
+/** Does the scheduled work for one cluster. Never throws. `seconds` is the time limit for all of this work. */
 async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Surroundings, seconds?: number) {
   const target = await targetNamed(name, surroundings, seconds);
   if (target === undefined || !(await isAnswering(target))) return;
@@ -103,13 +103,13 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
   await attempt(scan);
   const cycle = attempt(descheduleIfDue);
   await attempt(stayed);
-  // If `leave` is set, the tick does not wait for the descheduling cycle, which can take longer than a minute.
+  // If `leave` is set, does not wait for the descheduling cycle, which can take longer than a minute.
   await (surroundings.leave === undefined ? cycle : surroundings.leave(cycle));
 }
 
 /**
- * Milliseconds until a tick reconciles a draining node again. Without a relay, no event reports that a VM has left the
- * node, so the tick repeats the reconcile.
+ * Milliseconds until a scheduled run reconciles a draining node again. Without a relay, no event reports that a VM has
+ * left the node, so the run repeats the reconcile.
  */
 const STAY_MS = 5000;
 
@@ -121,15 +121,15 @@ async function stay(target: Target, until: number, surroundings: Surroundings): 
   if (isUnderWay) await stay(target, until, surroundings);
 }
 
-/** Returns whether this tick is a full scan. Every tenth tick of a cluster is a full scan. */
+/** Returns whether the scheduled run is a full scan. Every tenth run for a cluster is a full scan. */
 export function isFullScan(name: string, scheduledTime: number): boolean {
   const minute = Math.floor(scheduledTime / TICK_MS);
   return (minute + Number.parseInt(hash8(name), 16)) % FULL_SCAN_EVERY === 0;
 }
 
 /**
- * Finds the cluster of a tick. If the cluster's entry in the configuration is invalid or deleted, logs the problem and
- * returns undefined.
+ * Returns the target for the name of a cluster. If the cluster's entry in the configuration is invalid or deleted, logs
+ * the problem and returns undefined.
  */
 async function targetNamed(name: string, surroundings: Surroundings, seconds?: number): Promise<Target | undefined> {
   const { log, now } = surroundings.platform;

@@ -41,8 +41,8 @@ export interface Target {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Creates a client whose requests fail after `seconds`, or when the tick's time for this cluster is over. `held`
-   * reserves memory for the client's reads.
+   * Creates a client whose requests fail after `seconds`, or when the scheduled run has used its time for this cluster.
+   * `held` reserves memory for the client's reads.
    */
   connect(seconds: number, held?: Held): Client;
   /** Returns a client whose reads can be slightly outdated. Undefined if the process watches nothing. */
@@ -52,7 +52,7 @@ export interface Target {
    * nothing.
    */
   readonly watched: ((cluster: Client) => Reads) | undefined;
-  /** Returns `seconds`, or the remaining time of the tick for this cluster if that time is shorter. */
+  /** Returns `seconds`, or the remaining time of the scheduled run for this cluster if that time is shorter. */
   within(seconds: number): number;
   settings(cluster: Client, fresh?: boolean): Promise<LoadedSettings>;
   log(line: Readonly<Record<string, unknown>>): void;
@@ -65,11 +65,11 @@ export interface Surroundings {
   readonly platform: Platform;
   readonly state: IsolateState;
   /**
-   * Returns whether a tick is allowed to reconcile a draining node repeatedly until the minute of the tick is over. If
-   * absent, the tick reconciles the node once.
+   * Returns whether a scheduled run may reconcile a draining node repeatedly until the minute of the run is over. If
+   * absent, the run reconciles the node once.
    */
   readonly stays?: () => boolean;
-  /** Continues a descheduling cycle after the tick. If absent, the tick waits for the cycle. */
+  /** Continues a descheduling cycle after the scheduled run. If absent, the run waits for the cycle. */
   readonly leave?: (cycle: Promise<void>) => void;
 }
 
@@ -77,8 +77,8 @@ export interface Surroundings {
 const BINDING_SERVER = "https://kubernetes.default.svc";
 
 /**
- * Returns the target for a cluster. `shareEnds` is the time when the tick must stop its work on this cluster. Without
- * `shareEnds`, only single requests have a time limit.
+ * Returns the target for a cluster. `shareEnds` is the time when a scheduled run must stop its work on this cluster.
+ * Without `shareEnds`, only single requests have a time limit.
  */
 export function targetOf(
   name: string,

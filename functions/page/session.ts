@@ -1,7 +1,7 @@
 /**
- * Manages the session cookie, which contains a grant for each cluster that a visitor has signed in to. Lifeboat signs a
- * grant with the cluster's webhook token and operator token. If either token is replaced, all sessions of the cluster
- * end.
+ * Manages the session cookie. For each cluster that a visitor has signed in to, the cookie contains a grant: the
+ * cluster, the visitor's name and an expiry. Lifeboat signs a grant with the cluster's webhook token and operator
+ * token. If either token is replaced, all sessions of the cluster end.
  */
 import type { Context } from "hono";
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";

@@ -48,7 +48,8 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<un
 
 export interface Connections {
   /**
-   * Called when the caller of this connection has shown a valid token. Limits for strangers then ignore the connection.
+   * Called when the caller of this connection has shown a valid token. The limits for strangers (callers without a
+   * valid token) then ignore the connection.
    */
   trust(socket: Socket): void;
 }

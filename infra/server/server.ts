@@ -38,7 +38,7 @@ export interface Server {
 
 const MINUTE_MS = 60_000;
 const REQUEST_MS = 5_000;
-/** Lets a tick end while its descheduling cycle is still running. */
+/** Lets a scheduled run end while its descheduling cycle continues. */
 const leave = (): void => undefined;
 /**
  * How long the server accepts reviews after it has become unready, in milliseconds. In this time, every node stops

@@ -25,7 +25,7 @@ interface Installing extends Applying {
   readonly facts: ClusterFacts;
   /** The values for the guard's policies. Undefined if the guard is not installed. */
   readonly guard: GuardSite | undefined;
-  /** The requested parts, and the parts that are already installed. */
+  /** The optional features that are requested or already installed. */
   readonly parts: readonly Part[];
   home: Home;
   /** The time limit for Lifeboat's start, in seconds. */

@@ -1,6 +1,6 @@
 /**
- * Reads the present state of a cluster: KubeVirt, and the installed parts of Lifeboat. `install` does not remove these
- * parts.
+ * Reads the present state of a cluster: KubeVirt, and the installed optional features of Lifeboat. `install` does not
+ * remove these features.
  */
 import * as z from "zod/mini";
 import { named } from "../../../shared/kube/client.ts";
