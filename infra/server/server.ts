@@ -128,7 +128,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       const now = clock.now().getTime();
       const due = (Math.floor(now / MINUTE_MS) + 1) * MINUTE_MS;
       await pause(clock, due - now, signal);
-      // Skips the tick until the server has read its tokens, because the tick would report every webhook as
+      // Skips the tick until the server has read its tokens. Without them, the tick would report every webhook as
       // misconfigured.
       if (signal.aborted || listener === undefined || !leadership.isLeader()) continue;
       const stays = () => !signal.aborted && leadership.isLeader();
