@@ -3,7 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 
 export interface Credentials {
   readonly url: string;
-  /** The CA of the server's certificate. If it is missing, the server uses HTTP. */
+  /** The CA of the server's certificate. It is absent if the server uses HTTP. */
   readonly caPem?: string;
   readonly user: string;
   readonly token: string;

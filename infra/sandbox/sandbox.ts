@@ -59,8 +59,8 @@ export interface SimulatedOptions extends Omit<SandboxOptions, "deschedulerAnnot
    */
   readonly scoring?: Scoring;
   /**
-   * Returns a random number, which chooses between nodes with equal scores. By default, the scheduler chooses the node
-   * with the fewest pods. Among equal nodes, it chooses the first by name.
+   * Returns a random number, by which the scheduler chooses between nodes with equal scores. By default, the scheduler
+   * chooses the node with the fewest pods. If these numbers are also equal, it chooses the first by name.
    */
   readonly lots?: Lots;
   /** How many seconds a CSI volume stays attached after the last pod has stopped using it. The default is 1. */

@@ -1,6 +1,6 @@
 /**
- * A client for any API server. It sends and returns plain JSON. client-node would convert timestamps to dates in lists,
- * but not in watches.
+ * A client for any API server. It sends and returns plain JSON. It does not use the objects of client-node, because
+ * client-node converts timestamps to dates in lists, but not in watches.
  */
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -63,8 +63,8 @@ export interface KubeClient {
   /** Returns a client that impersonates another user. Both clients use the same connections. */
   as(user: string, groups?: readonly string[], extra?: Impersonated["extra"]): KubeClient;
   /**
-   * Returns a client that repeats refused requests with a Retry-After header, as client-go does. Both clients use the
-   * same connections.
+   * Returns a client that repeats a request if the server refuses it with a Retry-After header, as client-go does. Both
+   * clients use the same connections.
    */
   withRetryAfter(options: RetryOptions): KubeClient;
   close(): void;
@@ -138,7 +138,10 @@ function typed(resource: Resource, object: object): object {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...object };
 }
 
-/** Reads an answer. Text that is not JSON becomes the message, because proxies and broken servers send plain text. */
+/**
+ * Reads the body of an answer. Proxies and broken servers send plain text instead of a Status as JSON. Such a text
+ * becomes the `message` of the result.
+ */
 async function readBody(response: IncomingMessage): Promise<unknown> {
   response.setEncoding("utf8");
   const text = (await response.toArray()).join("");

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's cluster role aggregation. It copies the rules of all selected roles into a role with an
- * aggregationRule.
+ * kube-controller-manager's cluster role aggregation. If a ClusterRole has an aggregationRule, the controller copies
+ * the rules of all ClusterRoles that the aggregationRule selects into this ClusterRole.
  */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";

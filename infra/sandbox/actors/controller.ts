@@ -13,7 +13,9 @@ export interface ControllerOptions {
   readonly name: string;
   readonly clock: Clock;
   readonly reconcile: (key: string) => Promise<Result>;
-  /** The number of keys that are reconciled at the same time. Two workers never reconcile the same key. */
+  /**
+   * The maximum number of keys that are reconciled at the same time. A key is never reconciled twice at the same time.
+   */
   readonly workers?: number;
   /** The maximum back-off in milliseconds. The back-off starts at 5 ms and doubles with each failure. */
   readonly lastRetryMs?: number;

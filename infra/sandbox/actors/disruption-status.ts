@@ -5,7 +5,7 @@ import type { Pod, PodDisruptionBudget } from "./resources.ts";
 type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
-/** After a granted eviction, the pod counts as disrupted for this time. If the pod exists afterwards, it is overdue. */
+/** If a pod still exists this long after its eviction was granted, it no longer counts as disrupted, but as overdue. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {
@@ -40,9 +40,9 @@ function scaled(value: number | string, total: number): number {
 }
 
 export interface Disrupted {
-  /** Existing pods whose eviction was granted at most two minutes ago. */
+  /** Pods whose eviction was granted at most two minutes ago, and whose deletion has not started. */
   readonly disruptedPods: Record<string, string>;
-  /** Existing pods whose eviction was granted more than two minutes ago. */
+  /** Pods whose eviction was granted more than two minutes ago, and whose deletion has not started. */
   readonly overdue: readonly Pod[];
   /** The time at which the first pod of `disruptedPods` becomes overdue. */
   readonly recheckAt?: number;

@@ -1,6 +1,6 @@
 /**
- * A cache of one kind. The informer lists the objects, and then watches them. It continues after broken watches, server
- * restarts and expired resourceVersions.
+ * A cache of the objects of one kind. The informer lists the objects, and then watches them. It continues after broken
+ * watches, server restarts and expired resourceVersions.
  */
 import { createCache, type Cache } from "./cache.ts";
 import { pause, type Clock } from "./clock.ts";

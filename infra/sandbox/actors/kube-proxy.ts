@@ -74,8 +74,8 @@ export function startKubeProxy(options: KubeProxyOptions): Actor {
 }
 
 /**
- * Returns a map from each `address:port` of the Service to the name of the port. The map is empty for a Service without
- * a selector.
+ * Returns a map from each `address:port` of the Service to the name of the port. The map is empty if the Service has no
+ * selector, or if its address is not a loopback address.
  */
 function listenersOf(service: Service | undefined): ReadonlyMap<string, string> {
   const { clusterIP = "", selector, ports = [] } = service?.spec ?? {};

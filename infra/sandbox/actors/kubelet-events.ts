@@ -1,4 +1,7 @@
-/** Writes a kubelet's Events about its pods. Drops some Events, like client-go's `EventSourceObjectSpamFilter`. */
+/**
+ * Writes a kubelet's Events about its pods. Limits the number of Events about each pod, as client-go's
+ * `EventSourceObjectSpamFilter` does. Events above the limit are dropped.
+ */
 import type { KubeClient } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { createEventRecorder, type EventRecorder } from "./event-recorder.ts";
@@ -9,7 +12,10 @@ import { pods, type Pod } from "./resources.ts";
  */
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
-/** The maximum number of objects whose Events are counted. Drops the least recently used object, as in client-go. */
+/**
+ * The maximum number of objects whose Events are counted. If there are more objects, the kubelet forgets the count of
+ * the least recently used object, as in client-go.
+ */
 const MOST_OBJECTS = 4096;
 
 interface Allowance {
@@ -18,8 +24,8 @@ interface Allowance {
 }
 
 /**
- * The number of Events that may still be written about each object. The outer key is the clock, which is the same for
- * all kubelets of a sandbox.
+ * The number of Events that each kubelet may still write about each pod. The outer key is the clock, which is the same
+ * for all kubelets of a sandbox. The inner key is `NODE/UID`.
  */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 

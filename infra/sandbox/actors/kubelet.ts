@@ -71,8 +71,8 @@ export function startKubelets(options: KubeletOptions): Actor {
   const isThere = (node: string): boolean => machines.get(node) !== undefined && !outages.isDown(node);
 
   /**
-   * Returns whether the pod's Ready condition is wrong. The pod's readiness can have changed. The node controller can
-   * also have set the condition to False while this kubelet was silent.
+   * Returns whether the pod's Ready condition is wrong. Either the pod's readiness has changed, or the node controller
+   * has set the condition to False while this kubelet sent no heartbeats.
    */
   const isMisjudged = ({ metadata, status }: Pod): boolean =>
     runtime.isRunning(metadata.uid) && isTrue(status?.conditions, "Ready") !== runtime.isReady(metadata.uid);

@@ -1,7 +1,7 @@
 /**
- * kube-controller-manager's leader election. The only candidate renews its Lease every two seconds. Clients read the
- * current time from the Lease. Upstream: client-go `tools/leaderelection` with the defaults of
- * `--leader-elect-lease-duration` and `--leader-elect-retry-period`.
+ * kube-controller-manager's leader election. There is only one candidate, which renews the Lease every two seconds.
+ * Clients use the Lease's renewTime as the current time of the cluster. Upstream: client-go `tools/leaderelection` with
+ * the defaults of `--leader-elect-lease-duration` and `--leader-elect-retry-period`.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { microTimestamp } from "./clock.ts";

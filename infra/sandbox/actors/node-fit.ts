@@ -63,7 +63,8 @@ export function whyNot(
 }
 
 /**
- * Formats a message with a reason for each node: `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`.
+ * Formats the reasons why no node fits. `reasons` has one reason for each node, and the message has the number of nodes
+ * for each reason: `0/3 nodes are available: 1 node(s) were unschedulable, 2 node(s) …`.
  */
 export function noneAvailable(reasons: readonly string[]): string {
   const counts = new Map<string, number>();

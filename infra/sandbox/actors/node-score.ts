@@ -23,8 +23,9 @@ interface Scored {
   readonly placed: readonly Placed[];
   readonly scoring: Scoring;
   /**
-   * Returns a random number between 0 and 1, which chooses among candidates with equal scores. If absent, the candidate
-   * with the fewest pods is chosen. Among equal nodes, the first by name is chosen.
+   * Returns a random number between 0 and 1, by which the scheduler chooses between candidates with equal scores.
+   * Without `lots`, it chooses the candidate with the fewest pods. If these numbers are also equal, it chooses the
+   * first by name.
    */
   readonly lots?: Lots | undefined;
 }
@@ -155,7 +156,7 @@ interface Share {
   readonly all: number;
 }
 
-/** Returns the requested fraction of the node's CPU and memory, including the pod's requests. */
+/** Returns how much of the node's CPU and memory is requested if the pod runs on the node. `own` is the pod's part. */
 function sharesOf(pod: Pod, { node, neighbours }: Candidate, requested: typeof unitsOf): readonly Share[] {
   return RESOURCES.flatMap((resource) => {
     const all = inUnits(resource, parseQuantity(node.status?.allocatable?.[resource] ?? 0));
@@ -174,8 +175,8 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * Scores how evenly CPU and memory are used with the pod. A pod without requests scores 0 on every node. Upstream:
- * `balancedResourceScorer` of 1.36.
+ * Scores whether the pod makes the use of the node's CPU and memory more or less even. For a pod without requests,
+ * every node gets the score 0. Upstream: `balancedResourceScorer` of 1.36.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

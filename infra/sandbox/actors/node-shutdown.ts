@@ -1,5 +1,6 @@
 /**
- * The kubelets' shutdown managers. In a graceful shutdown, the kubelet ends all pods of its node in the same second.
+ * The kubelets' shutdown managers. In a graceful shutdown, the kubelet sends SIGTERM to all pods of its node at the
+ * same time.
  */
 import { actorOf, type Actor } from "./actor.ts";
 import { timestamp } from "./clock.ts";

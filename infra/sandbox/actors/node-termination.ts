@@ -1,7 +1,8 @@
 /**
- * Karpenter's node termination. It drains a node that is terminated at a given time. Upstream: karpenter 1.14
- * `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and `terminator/terminator.go`
- * (`DeleteExpiringPods`), `terminator/eviction.go`. In versions after 1.14.1, the eviction queue also deletes pods.
+ * Karpenter's node termination. It drains a node before a given time, at which the node is terminated. Upstream:
+ * karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
+ * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. In versions after 1.14.1, Karpenter's
+ * eviction queue also deletes pods, which is not simulated.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

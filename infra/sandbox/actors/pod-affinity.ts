@@ -12,8 +12,8 @@ interface Resident {
 }
 
 /**
- * Returns whether the owner's term selects the other pod. Every namespaceSelector selects all namespaces, because the
- * labels of namespaces are unknown.
+ * Returns whether an affinity term of the pod `owner` selects the pod `other`. Every namespaceSelector selects all
+ * namespaces, because the labels of namespaces are unknown.
  */
 function concerns(term: Term, owner: Pod, other: Pod): boolean {
   const { namespace = "" } = other.metadata;
@@ -70,9 +70,9 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node. Adds the pod's preferred terms, and the terms with which other pods in the
- * node's topology domain select the pod. A required term has weight 1, kube-scheduler's default
- * `hardPodAffinityWeight`.
+ * Returns the affinity score of a node. Adds the weights of the pod's preferred terms that pods in the node's topology
+ * domain match. Also adds the weights of the terms with which these pods select the pod. Anti-affinity has a negative
+ * weight. A required term has weight 1, kube-scheduler's default `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

@@ -112,7 +112,7 @@ function violatingPods(pods: readonly Pod[], budgets: readonly PodDisruptionBudg
 function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   const { labels = {}, namespace } = pod.metadata;
   const { selector } = spec ?? {};
-  // Preemption ignores the PodDisruptionBudgets of a pod without labels.
+  // In preemption, no PodDisruptionBudget protects a pod without labels.
   if (metadata.namespace !== namespace || selector === undefined || Object.keys(labels).length === 0) return false;
   const isEmpty = Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
   return !isEmpty && matchesSelector(selector, labels);
@@ -137,7 +137,9 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
   })[0];
 }
 
-/** A node is cheaper than another node if its victims of highest priority started later. */
+/**
+ * Returns when the first of the victims with the highest priority started. If this time is later, the node is cheaper.
+ */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
   return Math.min(...victims.filter((victim) => priorityOf(victim) === highest).map(startOf));

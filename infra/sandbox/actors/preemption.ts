@@ -48,11 +48,11 @@ export interface Preemption {
 
 /**
  * The rate limit of kube-scheduler's client. A refused preemption is retried at once, and only this limit delays the
- * retry. The sandbox does not limit bindings.
+ * retry. In the sandbox, the limit does not apply to the bindings of pods.
  */
 const CLIENT_LIMIT = { perSecond: 50, burst: 100 };
 
-/** Upstream uses this node name in the preemption of a group. */
+/** kube-scheduler uses this node name if a group of pods preempts. */
 const WHOLE_CLUSTER = "cluster";
 
 export function createPreemption(options: PreemptionOptions): Preemption {

@@ -5,8 +5,8 @@ import { SIGNALS, type Observation, type Signal } from "./node-stats.ts";
 import { parseQuantity } from "./quantity.ts";
 
 /**
- * The fields of a KubeletConfiguration for evictions. Values are quantities, percentages of the capacity, and Go
- * durations.
+ * The fields of a KubeletConfiguration that configure evictions. A threshold is a quantity, or a percentage of the
+ * capacity. A duration has Go's format.
  */
 export interface EvictionConfiguration {
   readonly evictionHard?: Partial<Record<Signal, string>>;

@@ -63,7 +63,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
     work.delete(keyOf(pod));
   };
 
-  /** Deletes the pod. Returns false if the deletion failed. Does not read the taints again. */
+  /** Deletes the pod. Does not check whether the node still has the taint. Returns false if the deletion failed. */
   const isRemoved = async (pod: Pod): Promise<boolean> => {
     if (stopped.signal.aborted) return true;
     try {

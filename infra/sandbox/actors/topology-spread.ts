@@ -49,7 +49,7 @@ function isCounted({ nodeAffinityPolicy, nodeTaintsPolicy }: Constraint, node: N
   return nodeTaintsPolicy !== "Honor" || admits.byTaints(node);
 }
 
-/** Returns true if the constraint applies to the other pod. Terminating pods are ignored. */
+/** Returns true if the constraint counts the other pod. Terminating pods are not counted. */
 function isOne(constraint: Constraint, pod: Pod, other: Pod): boolean {
   const { namespace, deletionTimestamp } = other.metadata;
   return namespace === pod.metadata.namespace && deletionTimestamp === undefined && isSelected(constraint, pod, other);

@@ -21,7 +21,10 @@ export interface Rule {
 
 export interface Verdict {
   readonly allowed: boolean;
-  /** Describes the binding that allows the request. If the request is refused, lists the missing roles. */
+  /**
+   * If the request is allowed, names the binding that allows it. If the request is refused, lists the roles that the
+   * user's bindings refer to, but that do not exist.
+   */
   readonly reason: string;
 }
 

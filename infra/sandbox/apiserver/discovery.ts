@@ -59,7 +59,10 @@ export function versionsOf(ctx: RequestContext): readonly Version[] {
   });
 }
 
-/** Answers `/api`, or the aggregated discovery document with all resources of the core group. */
+/**
+ * Answers `/api`. If the client accepts the aggregated format, the answer lists all resources of the core group.
+ * Otherwise it lists only the group's version.
+ */
 export function coreDiscovery(ctx: RequestContext): Discovery {
   const versions = versionsOf(ctx).filter(({ group }) => group === "");
   const addresses = [{ clientCIDR: "0.0.0.0/0", serverAddress: ctx.headers.host ?? "" }];

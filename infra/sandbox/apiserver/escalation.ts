@@ -24,8 +24,9 @@ export function refuseEscalation(ctx: ResourceContext, object: KubeObject): void
 }
 
 /**
- * Returns true if the user may grant permissions that the user does not have. This needs the verb `escalate` on a role,
- * or the verb `bind` for a binding.
+ * Returns true if the user may grant permissions that the user does not have. For a write of a role, the user needs the
+ * verb `escalate` on this role. For a write of a binding, the user needs the verb `bind` on the role that the binding
+ * refers to.
  */
 function mayEverything({ state, user }: ResourceContext, verb: "escalate" | "bind", role: KubeObject): boolean {
   const { name = "", namespace = "" } = role.metadata;

@@ -121,7 +121,7 @@ function assemble(parts: Map<string, unknown>, asList: boolean): unknown {
   return Object.fromEntries([...parts].map(([element, part]) => [element.slice(2), part]));
 }
 
-/** Removes fields, and maps that become empty. */
+/** Removes the given fields from a value. Also removes lists and maps that have become empty. */
 export function removeFields(value: unknown, fields: FieldSet, schema: FieldSchema): unknown {
   return fields.size === 0 ? value : remove(value, fields, root(schema));
 }

@@ -88,7 +88,7 @@ function collectionVerb(verb: string, name: string, query: URLSearchParams): str
   return verb === "delete" ? "deletecollection" : verb;
 }
 
-/** Returns the object name in a field selector. The permission for this object is enough for the list. */
+/** Returns the object name in a field selector. A user who may list only this object may therefore send the request. */
 function nameFromSelector(query: URLSearchParams): string {
   try {
     const requirements = parseFieldSelector(query.get("fieldSelector") ?? "");

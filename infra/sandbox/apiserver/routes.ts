@@ -60,7 +60,8 @@ function resource(ctx: RequestContext, info: ResourceRequest): Answer | Promise<
 }
 
 /**
- * Refuses an unknown resource. For groups of this server, the answer is a Status. For other groups, it is plain text.
+ * Refuses a request for an unknown resource. If the group version has built-in kinds, the answer is a Status.
+ * Otherwise, it is plain text.
  */
 function unknown({ state }: RequestContext, { group, version }: ResourceRequest): never {
   const isOwn = state.kinds.all().some((one) => !one.custom && one.group === group && one.version === version);

@@ -19,7 +19,10 @@ export type Part = "main" | "status" | "finalize";
 
 export interface Modification {
   readonly part: Part;
-  /** Returns the wanted state for `current`, which has the request's version. It is called again after a conflict. */
+  /**
+   * Returns the wanted state for `current`, which has the API version of the request. It is called again after a
+   * conflict.
+   */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;
   /** Computes managedFields. By default, the client becomes the owner of the changed fields. */

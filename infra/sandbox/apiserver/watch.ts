@@ -68,7 +68,7 @@ function* feed(ctx: ResourceContext, sink: WatchSink, start: WatchStart): Genera
   const { log } = ctx.collection;
   const { from, initial, selection } = start;
   const current = ctx.state.store.revision;
-  // An invalid revision is sent as an event, because the watch has already been accepted.
+  // The client gets the error for an invalid revision as an event, because the server has already accepted the watch.
   if (initial && from > current) return sendFailure(sink, { reason: "TooLargeResourceVersion", asked: from, current });
   let seen = initial ? yield* feedPresent(ctx, sink, start) : from || current;
   let change = seen < log.compacted ? "Forgotten" : log.after(seen);

@@ -11,7 +11,7 @@ export interface Addresses {
   release(): Promise<void>;
 }
 
-/** The lowest N in the ranges 127.N.0.0/24. This machine uses 127.0.0.0/24. */
+/** The lowest N in the ranges 127.N.0.0/24. N is not 0, because this machine uses 127.0.0.0/24. */
 const FIRST = 1;
 const LAST = 254;
 /** A process reserves a range by listening on this port of an unused Service address. */

@@ -63,7 +63,10 @@ export interface RealControlPlane {
   readonly authority: Authority;
   readonly tokenOf: (role: Role) => string;
   readonly knobs: ProgramKnobs;
-  /** False after a program was killed. The watches of other programs can then need half a minute to reconnect. */
+  /**
+   * False after a program was killed. Such a control plane is not reused, because the watches of other programs can
+   * need half a minute to reconnect.
+   */
   readonly isWhole: boolean;
   /** Starts KubeVirt with these settings. Resolves when KubeVirt runs. */
   begin(settings: Settings): Promise<void>;

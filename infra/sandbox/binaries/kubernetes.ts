@@ -78,8 +78,8 @@ export interface ControllerOptions {
 }
 
 /**
- * Returns kube-controller-manager and kube-scheduler. The controller service-ca-certificate-publisher-controller is
- * off, because it is for OpenShift.
+ * Returns how to start kube-controller-manager and kube-scheduler. The controller
+ * service-ca-certificate-publisher-controller is off, because it is for OpenShift.
  */
 export async function controllerPrograms(options: ControllerOptions): Promise<readonly Program[]> {
   const { binaries, folder, kubeconfigOf } = options;

@@ -33,7 +33,7 @@ type Printed = (typeof PRINTED)[number];
 export interface KubeVirtOptions {
   readonly client: KubeClient;
   readonly authority: Authority;
-  /** The folder with the manifests of virt-operator. */
+  /** The folder with the manifests of the objects that virt-operator would install. */
   readonly printed: string;
   readonly serviceAddress: string;
 }

@@ -20,8 +20,8 @@ export interface MigrationPlan {
      */
     readonly postCopy?: (attempt: Attempt) => boolean;
     /**
-     * KubeVirt's back-off after the first failed migration. The back-off doubles with each failure. Users' migrations
-     * have no back-off.
+     * KubeVirt's back-off after the first failed migration. The back-off doubles with each failure. It does not apply
+     * to migrations that users create.
      */
     readonly backoffSeconds?: number;
   }): void;

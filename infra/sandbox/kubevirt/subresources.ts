@@ -80,7 +80,10 @@ interface Reviewed {
   readonly status: { readonly allowed: boolean; readonly reason?: string };
 }
 
-/** Returns why the caller may not use the subresource. The API server has checked only the part before the slash. */
+/**
+ * Returns why the caller may not use the subresource. For `evacuate/cancel`, the API server has checked only the
+ * permission for `evacuate`.
+ */
 async function refusalReason(client: KubeClient, spec: object): Promise<string | undefined> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };

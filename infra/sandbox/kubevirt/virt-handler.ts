@@ -53,8 +53,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const plugins = startInformer({ ...options, resource: kubevirt.plugins });
   const kubeVirts = startInformer({ ...options, resource: kubevirt.kubeVirts });
   /**
-   * Returns true if a virt-handler runs on the node. It stops when the machine shuts down, or when a taint evicts its
-   * pod.
+   * Returns true if a virt-handler runs on the node. virt-handler stops when the machine shuts down, or when a taint
+   * evicts virt-handler's pod.
    */
   const isOn = (node = ""): boolean => !outages.isShuttingDown(node) && (presence?.isOn(node) ?? true);
   const migrate = createGuestMigration(options);
@@ -120,7 +120,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     return launcher === undefined ? undefined : runtime.exitCodeOf(launcher);
   };
 
-  /** Ends a launcher whose guest has ended on another node. A real launcher would wait for some minutes. */
+  /**
+   * Ends the launchers that remain after a VMI has reached a final phase. The guest has ended on another node. A real
+   * launcher would wait for some minutes.
+   */
   const giveUp = ({ status }: Vmi): Result => {
     const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);
     for (const uid of waiting) if (runtime.isRunning(uid)) runtime.exit(uid, 0);

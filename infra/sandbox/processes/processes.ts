@@ -39,7 +39,10 @@ export const NO_PROCESSES: ProcessKnobs = {
   renewTokens: () => Promise.resolve(),
 };
 
-/** The time limit for the process. The limit is 25 days, because the pod's grace period limits the process instead. */
+/**
+ * The time from SIGTERM until the process is killed: 25 days, the longest time of a timer. The pod's grace period is
+ * shorter, and therefore limits the process instead.
+ */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;
 

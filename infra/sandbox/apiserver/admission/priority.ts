@@ -7,7 +7,10 @@ import { type KubeObject, childOf, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { forbid } from "./review.ts";
 
-/** Sets the priority of a new pod, before any webhook is called. */
+/**
+ * Sets the priority of a new pod before any webhook is called. Refuses a new PriorityClass that would be a second
+ * default class.
+ */
 export function admitPriority(ctx: ResourceContext, object: KubeObject): KubeObject {
   if (ctx.info.subresource !== "") return object;
   if (ctx.kind === PRIORITY_CLASSES) checkDefault(ctx, object);
@@ -33,7 +36,10 @@ function withPriority(ctx: ResourceContext, pod: KubeObject): KubeObject {
   return pod;
 }
 
-/** Returns the PriorityClass of the pod, or else the default class. */
+/**
+ * Returns the PriorityClass that the pod names, or the default class if the pod names no class. Refuses the pod if the
+ * named class does not exist.
+ */
 function classOf(ctx: ResourceContext, pod: KubeObject, name: string): KubeObject | undefined {
   if (name === "") return defaultOf(ctx);
   const found = classesOf(ctx).find(({ metadata }) => metadata.name === name);

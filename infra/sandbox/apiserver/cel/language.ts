@@ -111,7 +111,10 @@ export function messageOf({ message = "", messageExpression }: Messages, run: (e
   return message.trim();
 }
 
-/** Translates messages and positions from the CEL library to cel-go. */
+/**
+ * Translates the CEL library's error messages to cel-go's messages. The number is the shift between the two positions
+ * of an error.
+ */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [
   [/^no such key: (.*)/, "undefined field '$1'", -1],

@@ -64,7 +64,10 @@ function selectableProblem(schema: Structural, jsonPath: string): string {
   return SCALAR.includes(textOf(target.type)) ? "" : `${MUST} Enum string fields and strings with formats are allowed.`;
 }
 
-/** Sets the status of a CRD. If another CRD of the group already has one of its names, accepts no name. */
+/**
+ * Sets the status of a CRD. If another CRD of the same group already uses one of the names in this CRD's spec, none of
+ * these names is accepted.
+ */
 export function acceptNames(definition: KubeObject, others: readonly KubeObject[], now: string): void {
   const group = others.filter((other) => stringAt(other, "spec.group") === stringAt(definition, "spec.group"));
   const taken = group.flatMap((other) => namesIn(recordAt(other, "status.acceptedNames"))).map(([, name]) => name);

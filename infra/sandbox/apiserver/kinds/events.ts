@@ -1,4 +1,6 @@
-/** Events. The API groups core/v1 and events.k8s.io/v1 have the same objects. */
+/**
+ * Events. The API group versions v1 and events.k8s.io/v1 serve the same objects, but some fields have different names.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { invalidValue, requiredValue, unless } from "../field-errors.ts";
 import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.ts";

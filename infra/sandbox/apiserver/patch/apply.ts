@@ -31,8 +31,8 @@ export async function handleApply(ctx: ResourceContext, part: Part): Promise<Ans
 }
 
 /**
- * Refuses a configuration for a new object if its name differs from the URL, or if it has a UID. Removes the
- * resourceVersion.
+ * Refuses a configuration for a new object if its name differs from the name in the URL, or if it has a UID. Removes
+ * the resourceVersion from the configuration.
  */
 function refuseIdentity(ctx: ResourceContext, config: KubeObject): void {
   checkName(ctx, config);

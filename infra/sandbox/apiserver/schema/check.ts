@@ -42,7 +42,7 @@ export async function fieldCheck(ctx: ResourceContext, { fieldValidation }: Writ
   };
 }
 
-/** Checks the body of a request that is not a stored object. Ignores unknown fields. */
+/** Checks a request body that is not a stored object, such as DeleteOptions. Ignores unknown fields. */
 export async function checkFields(value: Tree, model: string): Promise<void> {
   const found = { models: await loadModels(model), unknown: [], refuse: badRequest, applied: false };
   checkModel(value, model, { found, path: "", goPath: "" });

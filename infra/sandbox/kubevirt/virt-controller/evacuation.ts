@@ -73,7 +73,8 @@ export function startEvacuationController(options: ActorOptions, world: World, t
   world.migrations.onChange((migration, previous) => {
     const { metadata, spec } = (migration ?? previous) as kubevirt.VirtualMachineInstanceMigration;
     enqueueNode(world.vmis.get(`${metadata.namespace}/${spec.vmiName}`)?.status?.nodeName);
-    // As in KubeVirt, a migration from any client lowers the count in `created`.
+    // `created` counts the created migrations that are not yet in the cache. As in KubeVirt, an evacuation migration
+    // from any client lowers this count.
     const evacuated = metadata.annotations?.[kubevirt.ANNOTATION.evacuationMigration];
     if (previous === undefined && evacuated !== undefined) created.observe(evacuated);
   });

@@ -92,7 +92,7 @@ function vmiOf({ metadata, spec }: Migration, world: World): Vmi | undefined {
 
 /**
  * Returns the end of the back-off, in milliseconds since 1970. The back-off doubles with each consecutive failure.
- * Users' migrations have no back-off.
+ * Migrations that users create have no back-off.
  */
 function backoffOf(migration: Migration, { world, backoffMs }: Queue): number {
   const [newest, previous, ...older] = world

@@ -99,7 +99,10 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
   const fail = (vmi: Vmi, state: State, failureReason: string): Promise<Result> =>
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
-  /** Ends the launcher without a guest. The virt-handler on the guest's node removes the label with the target node. */
+  /**
+   * Ends the launcher without a guest. The virt-handler on the guest's node removes the VMI's label with the name of
+   * the target node.
+   */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
     const empty = launcher(vmi, failed ? state.targetPod : state.sourcePod);

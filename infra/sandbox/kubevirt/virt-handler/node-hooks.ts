@@ -47,7 +47,10 @@ export function createNodeHooks({ clock, plugins, kubeVirts, stopped }: NodeHook
   };
 }
 
-/** Returns a plugin's hooks for this point. A hook's `failureStrategy` applies only to failed calls. */
+/**
+ * Returns a plugin's hooks for this point. A hook's `failureStrategy` applies only to failed calls, and not to
+ * conditions that cannot be evaluated.
+ */
 function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): readonly kubevirt.NodeHook[] {
   const holds = (condition: string | undefined, what: string): boolean => {
     try {
@@ -65,7 +68,8 @@ function hooksOf({ metadata, spec }: kubevirt.Plugin, point: string, vmi: Vmi): 
 const LANGUAGE = new Language().declare(undefined, "vmi");
 
 /**
- * Evaluates a condition. A missing field of the VMI is an error, but the real virt-handler uses the field's zero value.
+ * Evaluates a condition. In the sandbox, a missing field of the VMI is an error. The real virt-handler uses the field's
+ * zero value instead.
  */
 export function evaluateCondition(condition: string | undefined, vmi: object): boolean {
   if (condition === undefined || condition === "") return true;
