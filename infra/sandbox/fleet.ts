@@ -74,7 +74,7 @@ interface Obstacle {
   readonly devices?: NonNullable<Spec["domain"]["devices"]>;
 }
 
-/** An interface that permits migrations. KubeVirt's default interface is a bridge, which prevents migrations. */
+/** Network interfaces that permit migrations. KubeVirt's default interface is a bridge, which prevents migrations. */
 const INTERFACES = [{ name: "default", masquerade: {} }];
 const NETWORKS = [{ name: "default", pod: {} }];
 

@@ -1,4 +1,7 @@
-/** Records Events as Kubernetes' components do. A repeated Event increases the count. */
+/**
+ * Records Events as Kubernetes' components do. If an Event is repeated, no new Event is created, but its count
+ * increases.
+ */
 import { createHash } from "node:crypto";
 import { timestamp, type Clock } from "./clock.ts";
 import type { KubeClient } from "./client.ts";

@@ -1,5 +1,5 @@
 /**
- * Writes a kubelet's Events about its pods. Limits the number of Events about each pod, as client-go's
+ * Writes a kubelet's Events about its node and its pods. Limits the number of Events about each object, as client-go's
  * `EventSourceObjectSpamFilter` does. Events above the limit are dropped.
  */
 import type { KubeClient } from "./client.ts";
@@ -24,8 +24,8 @@ interface Allowance {
 }
 
 /**
- * The number of Events that each kubelet may still write about each pod. The outer key is the clock, which is the same
- * for all kubelets of a sandbox. The inner key is `NODE/UID`.
+ * The number of Events that each kubelet may still write about each object. The outer key is the clock, which is the
+ * same for all kubelets of a sandbox. The inner key is `NODE/UID`.
  */
 const allowances = new WeakMap<Clock, Map<string, Allowance>>();
 

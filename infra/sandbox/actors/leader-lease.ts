@@ -1,7 +1,8 @@
 /**
  * kube-controller-manager's leader election. There is only one candidate, which renews the Lease every two seconds.
- * Clients use the Lease's renewTime as the current time of the cluster. Upstream: client-go `tools/leaderelection` with
- * the defaults of `--leader-elect-lease-duration` and `--leader-elect-retry-period`.
+ * Because CEL has no clock, ValidatingAdmissionPolicies read the current time from the Lease's renewTime. Upstream:
+ * client-go `tools/leaderelection` with the defaults of `--leader-elect-lease-duration` and
+ * `--leader-elect-retry-period`.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { microTimestamp } from "./clock.ts";

@@ -1,4 +1,7 @@
-/** Reads the roles in machine-roles.yaml. Simulated and real control planes have the same roles. */
+/**
+ * Reads machine-roles.yaml: the roles of the simulated kubelets and virt-handlers, and of Karpenter. They are the same
+ * on simulated and real control planes.
+ */
 import { readFileSync } from "node:fs";
 import { loadAll } from "js-yaml";
 import type { Manifest } from "./rbac.ts";

@@ -34,7 +34,7 @@ const FILTERS: readonly Filter[] = [
 export interface Around {
   /** Every node of the cluster. If absent, topology spread is not checked. */
   readonly nodes?: readonly Node[];
-  /** The pods on all nodes except the checked node, for affinity and topology spread in a zone. */
+  /** The pods on all nodes except the checked node. Affinity and topology spread can count all pods in a zone. */
   readonly elsewhere?: readonly Placed[];
   readonly storage?: Storage;
 }

@@ -41,7 +41,9 @@ export function startNodeLifecycle(options: NodeControllerOptions): Actor {
     return { requeueAfterMs: nextCheck - clock.now().getTime() };
   };
 
-  /** Counts successive checks without a heartbeat. Counts at most one check in `POLL_MS`. */
+  /**
+   * Counts successive checks without a heartbeat. If several checks happen within `POLL_MS`, only the first is counted.
+   */
   const listen = (name: string): Heartbeat => {
     const now = clock.now().getTime();
     const renewed = caches.leases.get(`${LEASES}/${name}`)?.spec?.renewTime;

@@ -69,7 +69,10 @@ const PLUGINS: Readonly<Record<string, Plugin>> = {
   },
 };
 
-/** Returns the candidate with the best score. If several candidates have the best score, `lots` chooses one. */
+/**
+ * Returns the candidate with the best score. If several candidates have the same best score, `lots` determines which
+ * candidate is chosen.
+ */
 export function bestOf(scored: Scored): Candidate | undefined {
   const totals = scored.candidates.map(() => 0);
   for (const { weight, score } of Object.values(PLUGINS)) {

@@ -18,7 +18,10 @@ export interface OwnerGraph extends Actor {
 }
 
 const REDISCOVER_MS = 30_000;
-/** kube-controller-manager also ignores this kind. Events have no owners, and there are too many of them to watch. */
+/**
+ * The garbage collector ignores Events, as in a real cluster. Events have no owners, and there are too many of them to
+ * watch.
+ */
 const IGNORED = ["events"];
 
 export function startOwnerGraph(options: ActorOptions): OwnerGraph {

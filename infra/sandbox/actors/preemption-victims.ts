@@ -118,9 +118,7 @@ function selects({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   return !isEmpty && matchesSelector(selector, labels);
 }
 
-/**
- * The criteria for the cheapest node, in order. A criterion is used if several nodes are equal in all earlier criteria.
- */
+/** The costs of a node, in order of importance. A cost is compared only if the nodes are equal in all earlier costs. */
 const COSTS: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => Math.max(...victims.map(priorityOf)),

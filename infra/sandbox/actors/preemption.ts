@@ -120,7 +120,7 @@ export function createPreemption(options: PreemptionOptions): Preemption {
 
   /**
    * Deletes all victims except the last in parallel, and then deletes the last victim. The first error cancels the
-   * remaining deletions. The scheduler then tries the pod again.
+   * remaining deletions. After the last deletion or an error, the scheduler tries the pod again.
    */
   const preempt = async (
     preemptors: readonly Pod[],

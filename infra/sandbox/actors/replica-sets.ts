@@ -59,7 +59,7 @@ export function startReplicaSets(options: ActorOptions): Actor {
   return actorOf([controller], [sets, all]);
 }
 
-/** Returns the message of the condition `ReplicaFailure`. It explains why pods are missing. */
+/** Returns why pods are missing: the message of the condition `ReplicaFailure`. */
 export function failureIn(status: ReplicaSet["status"] | Deployment["status"]): string | undefined {
   return findCondition(status?.conditions, "ReplicaFailure")?.message;
 }

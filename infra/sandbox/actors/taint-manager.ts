@@ -35,7 +35,7 @@ export function startTaintManager(options: NodeControllerOptions): Actor {
   const consider = (pod: Pod, node: Node): void => {
     const ms = toleratedFor(pod, noExecuteTaints(node)) * 1000;
     const isLater = ms > 0 && ms < Infinity;
-    // If tolerationSeconds changes, the time of a planned deletion does not change. A running deletion is not planned
+    // A change of tolerationSeconds does not change the time of a planned deletion. A running deletion is not planned
     // again.
     if (isLater && work.has(keyOf(pod))) return;
     forget(pod);

@@ -67,7 +67,7 @@ export interface ListMeta {
 
 /** Sends the events of a watch in the representation that the client accepts. */
 export interface WatchSink {
-  /** True if the client must read earlier events first. */
+  /** True if no event can be sent until the client has read earlier events. */
   readonly isFull: boolean;
   /** Wakes the watch after the client has read events or has disconnected. */
   readonly bell: Bell;

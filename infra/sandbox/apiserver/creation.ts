@@ -30,7 +30,7 @@ export interface CreateOptions extends WriteOptions {
   readonly track?: (object: KubeObject) => void;
 }
 
-/** Creates an object. `object` has the version of the request, and the result has the stored version. */
+/** Creates an object. `object` has the API version of the request, and the result has the stored version. */
 export async function createObject(
   ctx: ResourceContext,
   object: KubeObject,

@@ -32,7 +32,10 @@ export async function handleDelete(ctx: ResourceContext): Promise<Answer> {
 
 const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
-/** The answer to the deletion of these kinds is the deleted object. For other kinds the answer is a Status. */
+/**
+ * If an object of these kinds is deleted, the answer is the object. For other kinds, the answer is a Status if the
+ * object is removed at once.
+ */
 const RETURNED_WHOLE = new Set(["pods", "serviceaccounts", "persistentvolumeclaims", "persistentvolumes"]);
 
 export function successStatus(code: number, details?: unknown): unknown {

@@ -97,7 +97,7 @@ function defaultManager(ctx: RequestContext): string {
   return ctx.headers["user-agent"]?.split("/")[0]?.slice(0, MANAGER_LIMIT) || "unknown";
 }
 
-/** Reads the options of a deletion. If the request has a body, ignores the query. */
+/** Reads the options of a deletion from the request's body. If there is no body, reads them from the query. */
 export async function readDeleteOptions(ctx: RequestContext): Promise<DeleteOptions & { readonly isDryRun: boolean }> {
   const options = ctx.body.length > 0 ? await optionsFromBody(ctx) : optionsFromQuery(ctx.info.query);
   const { propagationPolicy: policy, orphanDependents } = options;

@@ -72,7 +72,7 @@ function placeOf(parts: readonly string[]) {
     const [name = "", ...subresource] = rest;
     return { namespace: second, resource: third, name, subresource: subresource.join("/") };
   }
-  // For a request about a Namespace, the real server also uses the roles in this namespace.
+  // For a request about a Namespace object, the real server also checks the roles in this namespace.
   const namespace = first === "namespaces" ? second : "";
   return {
     namespace,

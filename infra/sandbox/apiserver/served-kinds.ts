@@ -28,7 +28,7 @@ function install(state: ServerState, definition: KubeObject): void {
   }
 }
 
-/** Updates the status of all CRDs, and deletes terminating CRDs. */
+/** Updates the status of all CRDs. Deletes the terminating CRDs and their objects. */
 export function settleDefinitions(state: ServerState): void {
   const definitions = collectionOf(state, CUSTOM_RESOURCE_DEFINITIONS);
   const now = timestamp(state.now());

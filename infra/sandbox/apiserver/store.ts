@@ -118,8 +118,8 @@ export class Collection {
   }
 
   /**
-   * Lists objects sorted by key, starting at the key `from`. If few objects have one of the `entries` (`label=value`),
-   * lists only these objects. The caller must filter the list.
+   * Lists objects sorted by key, starting at the key `from`. If one of the `entries` (`label=value`) is rare, lists
+   * only the objects with this entry. Otherwise ignores the entries. The caller must therefore filter the result.
    */
   list(namespace: string, entries: readonly string[] = [], from = ""): readonly StoredObject[] {
     return this.#candidates(namespace, entries, from).flatMap((key) => this.#objects.get(key) ?? []);

@@ -7,7 +7,7 @@ export interface Memory {
 }
 
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
-/** The programs change these keys all the time. Their values are not restored. */
+/** Matches keys that the programs change all the time. These keys are not restored. */
 const OWN = /^\/registry\/(?:masterleases|apiregistration\.k8s\.io|leases\/(?:kube-system|kubevirt))\//;
 /** The maximum number of operations in a transaction. etcd's default limit is 128. */
 const MAX_OPERATIONS = 100;

@@ -7,7 +7,10 @@ export function conditionOf(said: Condition, at: string | null = null): Conditio
   return { lastProbeTime: at, lastTransitionTime: at, ...said };
 }
 
-/** Replaces a condition if its status or reason has changed. A changed message alone is ignored. */
+/**
+ * Adds a condition, or replaces the condition of the same type if its status or reason has changed. A change of only
+ * the message is ignored.
+ */
 export function withCondition(conditions: Conditions | undefined, next: Condition): Condition[] {
   const before = findCondition(conditions, next.type);
   if (before === undefined) return [...(conditions ?? []), next];

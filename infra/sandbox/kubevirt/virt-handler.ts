@@ -82,7 +82,10 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
     await shutdown.step(vmi, launcher);
   };
 
-  /** Moves the guest. Migrations have a separate controller, because a refused shutdown must not delay migrations. */
+  /**
+   * Moves the guest of a migrating VMI. This function has its own controller, because a refused shutdown must not delay
+   * migrations.
+   */
   const move = async (key: string): Promise<Result> => {
     const vmi = vmis.get(key);
     if (vmi?.status?.phase !== "Running" || exitCodeOf(vmi) !== undefined) return undefined;

@@ -12,7 +12,7 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Sends requests for the pod to a server on this machine. `port` is the port of this server. */
+  /** Makes requests for the pod's `containerPort` go to the server that listens on `port` of this machine. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }

@@ -39,7 +39,9 @@ const LANGUAGES = { plain: languageOf(), withParams: languageOf(undefined, "with
 
 interface Given {
   readonly namespaceObject?: unknown;
-  /** The policy's parameter. It is null if the binding has no paramRef. */
+  /**
+   * The policy's parameter. It is null if the binding has no paramRef, and undefined if the policy has no paramKind.
+   */
   readonly params?: unknown;
 }
 

@@ -85,7 +85,11 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
   return { description, ...column, cell };
 }
 
-/** Returns the value of a column. If the value has another type, the cell is empty. */
+/**
+ * Returns the cell for a value. A column of type string shows any other value as JSON. A column of type date shows
+ * `<invalid>` for a value that is not a date. In all other columns, the cell is empty if the value does not have the
+ * column's type.
+ */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;
   if (type === "string") return typeof value === "string" ? value : JSON.stringify(value);

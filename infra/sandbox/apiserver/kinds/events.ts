@@ -1,6 +1,4 @@
-/**
- * Events. The API group versions v1 and events.k8s.io/v1 serve the same objects, but some fields have different names.
- */
+/** Events. The API versions v1 and events.k8s.io/v1 serve the same objects, but some fields have different names. */
 import { isDeepStrictEqual } from "node:util";
 import { invalidValue, requiredValue, unless } from "../field-errors.ts";
 import { type KubeObject, fieldAt, stringAt, viewAs, textOf } from "../objects.ts";

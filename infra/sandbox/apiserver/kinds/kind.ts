@@ -60,7 +60,9 @@ export interface ResourceKind {
   readonly schema: Tree | undefined;
   readonly applyDefaults: (object: KubeObject) => void;
   readonly validate: (object: KubeObject, previous: KubeObject | undefined) => readonly FieldError[];
-  /** Restores the fields that an update of the main resource cannot change, except the status. */
+  /**
+   * Restores the fields that an update of the main resource cannot change. The server has already restored the status.
+   */
   readonly prepareForUpdate: (object: KubeObject, previous: KubeObject) => void;
   /** Converts a stored object to the served version. Returns the same object if both versions are the same. */
   readonly toServed: (stored: KubeObject) => KubeObject;

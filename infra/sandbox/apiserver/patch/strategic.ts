@@ -92,8 +92,8 @@ interface Arrangement {
 }
 
 /**
- * Sorts the items that `order` lists, and inserts the items that it does not list. Such an item comes before a sorted
- * item only if its index in `rank` is lower.
+ * Sorts the items that `order` lists, and inserts the items that `order` does not list. An inserted item comes before a
+ * sorted item only if `rank` contains both items, and the inserted item is the earlier item in `rank`.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

@@ -21,8 +21,8 @@ function missing({ value, schema, path }: Node): readonly FieldError[] {
 }
 
 /**
- * The API server checks times only with a regular expression. It therefore allows an offset of 99 hours, and any
- * character before the fraction. Upstream: `IsDateTime` of kube-openapi's `strfmt`.
+ * The API server checks the time in a date-time only with a regular expression. It therefore allows an offset of 99
+ * hours, and any character before the fraction. Upstream: `IsDateTime` of kube-openapi's `strfmt`.
  */
 const DATE_TIME =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])t([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d{2}:\d{2})$/i;

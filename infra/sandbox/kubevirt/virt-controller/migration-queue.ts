@@ -78,7 +78,9 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
 
 const NOT_STARTED: readonly string[] = ["", "Pending", "WaitingForSync", "Synchronizing"];
 
-/** Returns true if the migration is no longer Pending, or has a target pod. */
+/**
+ * Returns true if KubeVirt's limits count the migration. It has left the phases in NOT_STARTED, or it has a target pod.
+ */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";
   if (!NOT_STARTED.includes(phase)) return true;

@@ -120,7 +120,10 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     });
   };
 
-  /** Returns the number and the start time of the attempt. The VMI's status has the time only in whole seconds. */
+  /**
+   * Returns the number and the exact start time of a migration attempt. The VMI's status has the start time only in
+   * whole seconds.
+   */
   const attemptOf = (vmi: Vmi, { migrationUid = "" }: State): { readonly attempt: Attempt; readonly since: number } => {
     const { name, namespace = "", uid } = vmi.metadata;
     const known = attempts.get(uid) ?? [];
