@@ -32,7 +32,7 @@ type Begin = "just before" | "in the middle of";
 const disrupt = (scene: Scene, cause: Cause) =>
   cause === "taint" ? taint(scene, MAINTENANCE) : preempt(scene, "preemptor", "64Gi");
 
-/** Calls `during` while Lifeboat is down or cannot read. */
+/** Calls `during` while Lifeboat is down or cannot read from the API server. */
 async function absence({ stage }: Scene, trouble: Trouble, during: () => Promise<void>): Promise<void> {
   if (trouble === "is away") {
     await stage.stopWorker();

@@ -127,7 +127,7 @@ async function createWorkload(
   }
 }
 
-/** Creates a quota. In a simulated cluster, also sets the status, which no controller updates. */
+/** Creates a quota. In a simulated cluster, also sets the quota's status, because no controller updates it. */
 async function limit({ client, sandbox }: Stage, namespace: string, pods: number): Promise<void> {
   const key = { namespace, name: "pods" };
   const hard = { pods: String(pods) };

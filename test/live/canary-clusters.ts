@@ -145,7 +145,10 @@ export async function setUp(stage: SimulatedStage, cluster: CanaryCluster): Prom
   };
 }
 
-/** Returns the point at which migrations of the VM fail. A migration to the current launcher changes the VM's class. */
+/**
+ * Returns the point at which migrations of the VM fail. A VM that has migrated to the current launcher image belongs to
+ * another class.
+ */
 function pointNow(vmi: Vmi | undefined, { machines, points }: CanaryCluster): Point | undefined {
   const kind = machines.find(({ name }) => name === vmi?.metadata.name)?.kind;
   const isOld = vmi?.metadata.labels?.[LABEL.outdatedLauncher] !== undefined;

@@ -97,7 +97,8 @@ test("given a NoExecute taint that is removed, the VM stays and loses evacuation
   await taint("spared", [MAINTENANCE]);
   await spared.until("marked", ({ status }) => status?.evacuationNodeName === "spared");
   await taint("spared", []);
-  // Taints `other` after `spared`. When the VM on `other` is deleted, the deadline of the VM on `spared` has passed.
+  // Taints `other` after `spared`. When the VM on `other` is deleted at its deadline, the earlier deadline of the VM on
+  // `spared` has also passed.
   await taint("other", [MAINTENANCE]);
   await expect.poll(other.events).toContain("Normal DeletionRefused");
   const { namespace, name } = otherPod.metadata;

@@ -35,9 +35,9 @@ let stage: Stage;
 beforeAll(async () => {
   const options = { migrationSeconds: MIGRATION_SECONDS, configuration: {}, workloads: true } as const;
   stage = await startStage({ nodes: ["node01", "node02"], relay: true, ...options });
-  // Migrations of one drain must not wait for migrations of another drain.
+  // Allows 50 parallel migrations, because migrations of one drain must not wait for migrations of another drain.
   await configure({ spec: { configuration: { migrations: { parallelMigrationsPerCluster: 50 } } } });
-  // The forecast of the duration needs one finished migration.
+  // The forecast of a drain's duration needs one finished migration.
   const vm = await createVm(stage, "before", { node: "node01" });
   await drained(vm.node, AbortSignal.timeout(LEAVES_MS));
   await vm.untilMoved();
@@ -109,7 +109,10 @@ async function outcomeOf(node: string) {
   return { isEmpty: items.length === 0, isShutDown: vmis.some(({ status }) => status?.phase !== "Running") };
 }
 
-/** Simulated migrations take a fixed time. test/decide/preflight/duration.test.ts tests the forecast of that time. */
+/**
+ * Runs only on a real control plane, because simulated migrations take a fixed time.
+ * test/decide/preflight/duration.test.ts tests the forecast of that time.
+ */
 if (IS_REAL)
   test("nine in ten drains take as long as their forecast, within a factor of two", () => {
     const timed = all.flatMap(({ said: { time }, took }) =>

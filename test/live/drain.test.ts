@@ -32,7 +32,7 @@ const LONG = { timeout: TIMEOUT_MS };
 
 let stage: Stage;
 const refused: string[] = [];
-// Matches the code with its context, because a time can end in 403, too.
+// Matches the code with its context, because a time in a log line can end in 403, too.
 const onLog = (line: string) => /"code":403|with 403/.test(line) && refused.push(line);
 beforeAll(async () => {
   stage = await startStage({ nodes: [], onLog, relay: true });
@@ -116,7 +116,7 @@ test("while Lifeboat is down, KubeVirt continues a drain; after its restart, Lif
 // prettier-ignore
 const AWAY = [
   ["away",      "a moment",                                                            0],
-  // The simulated virt-controller has no Lease.
+  // This row needs a real control plane, because the simulated virt-controller has no Lease.
   ...(IS_REAL ? [["long-away", "so long that virt-controller loses its Lease, ends, and is started again", 14] as const] : []),
 ] as const;
 

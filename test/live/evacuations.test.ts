@@ -101,7 +101,7 @@ test("a VM that arrived in another cluster counts as moved, although its VMI her
   await vm.evict();
   await expect.poll(vm.evacuations).toMatchObject([{ status: { phase: "Migrating" } }]);
   await vm.until("telling the other end", ({ status }) => status?.migrationState !== undefined);
-  // The VMI's migration state stays unfinished, so KubeVirt creates no second migration.
+  // Leaves the VMI's migration state unfinished, so that KubeVirt creates no second migration.
   await say(vm, { migrationState: { startTimestamp: "2026-01-01T00:00:00Z" } });
   const virtController = stage.client.as(VIRT_CONTROLLER);
   const ended = { type: "merge", body: { status: { phase: "Succeeded" } } } as const;
@@ -160,7 +160,8 @@ test(
     const delaying = await startSimulatedStage({ clock, optional, configuration, relay: true });
     onTestFinished(() => delaying.stop());
     delaying.sandbox.migrations.configure({
-      // A migration takes more than a second, because creation times have whole seconds and decide which migration is the newest.
+      // A migration takes more than a second. Creation times have whole seconds and decide which migration is the
+      // newest.
       seconds: 1.1,
       outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
       backoffSeconds: 3_600,

@@ -22,7 +22,7 @@ afterEach(() => stage.sandbox.migrations.configure({ seconds: 0.1, outcome: () =
 async function budgetSizeOf(vmiUID: string) {
   const { items } = await stage.client.list(podDisruptionBudgets, NAMESPACE);
   const [budget] = items.filter((b) => b.metadata.ownerReferences?.some((o) => o.uid === vmiUID));
-  // KubeVirt deletes PodDisruptionBudgets whose controller is a VMI.
+  // The budget has no controller, because KubeVirt deletes PodDisruptionBudgets whose controller is a VMI.
   expect(budget?.metadata.ownerReferences?.[0]?.controller).toBeUndefined();
   return budget?.spec?.minAvailable;
 }
@@ -121,7 +121,8 @@ test("while Lifeboat is down, budgets stop a drain; after its restart, Lifeboat 
     expect((await vm.untilMoved()).status?.phase).toBe("Running");
     const [made, ...more] = await vm.migrations();
     expect([made?.metadata.name, more]).toEqual([expect.stringMatching(/^lifeboat-/), []]);
-    // KubeVirt's evacuation controller counts only migrations with this annotation. Lifeboat does not set it.
+    // Lifeboat does not set this annotation. KubeVirt's evacuation controller counts only migrations with the
+    // annotation.
     expect(made?.metadata.annotations).not.toHaveProperty(["kubevirt.io/evacuationMigration"]);
   }
   watched.stop();

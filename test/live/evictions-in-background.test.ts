@@ -83,7 +83,7 @@ test("EvacuationInBackground: the webhook that refused an eviction removes the p
 
 test("EvacuationLimitReached: evictions in progress count toward the limit of evictions", async () => {
   await setPolicy({ maxNoOfPodsToEvictTotal: 3 });
-  // The pods in progress come first, although their names sort last.
+  // The descheduler handles the pods with an eviction in progress first, although their names sort last.
   for (const name of ["x", "y"]) await create(name, true);
   for (const name of ["a", "b", "c"]) await create(name);
   const first = await cycle();

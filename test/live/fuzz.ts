@@ -139,7 +139,7 @@ async function sendOne({ fetch: send, takesEvents }: Opened, asked: FuzzedReques
     const headers = Object.fromEntries(headersOf(asked));
     response = await send(path, { method, headers, redirect: "manual", ...sent });
   } catch {
-    // The HTTP client itself refuses a wrong body length, and headers that it does not send.
+    // The HTTP client itself refuses a request with a wrong body length, or with headers that the client does not send.
     return [];
   }
   const answer = await answerOf(response);

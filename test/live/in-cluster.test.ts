@@ -160,7 +160,7 @@ test(
     const names = await createVms("counted", "node01", 6);
     const { faults } = simulated().apiServer;
     const match = { users: ["system:serviceaccount:lifeboat-system:lifeboat"] };
-    // `faults` records the requests. A delay of 0 ms changes none of them.
+    // The delay of 0 ms makes `faults` record the requests, and changes none of them.
     const stop = faults.inject({ match, effect: { type: "Latency", milliseconds: 0 } });
     const { done } = await startQueued(sandbox.client, names, () => drain("node01"));
     expect(await done).toBe(true);

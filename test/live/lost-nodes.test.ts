@@ -13,7 +13,7 @@ const LOST = "lost";
 const NAME = "web";
 const FASTER = 30;
 const TIMEOUT_MS = 240_000;
-/** The toleration lasts 300 s. The control plane notices a silent kubelet within 75 s. */
+/** The control plane notices a silent kubelet within 75 s. The pods then tolerate the lost node for 300 s. */
 const MOST_SECONDS = 300 + 75;
 const BUSY_SECONDS = 60;
 const OUT_OF_SERVICE = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };

@@ -36,7 +36,7 @@ test("a VM that can neither migrate nor restart blocks the drain and is named; w
   await on.until(node, "Evacuating", ({ status }) => status?.blockers?.length === 4);
   expect((await getVmi(on.stage.client, "ledger")).metadata.uid).toBe(uids.get("ledger"));
   await letAMinutePass(node);
-  // The VM without a VirtualMachine blocks the drain, so Lifeboat stops no other guest.
+  // The VMI without a VirtualMachine blocks the drain, so Lifeboat stops no other guest.
   await on.until(
     node,
     "Blocked",

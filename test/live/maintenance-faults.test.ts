@@ -127,7 +127,7 @@ test(
       await letAMinutePass(node);
       return await restarted();
     };
-    // The wait of one minute starts again if the reason of a blocker changes.
+    // Polls, because the wait of one minute starts again if the reason of a blocker changes.
     await expect.poll(restartedAMinuteLater).toBe(2);
     expect(await restartedAMinuteLater()).toBe(2);
     const statusAMinuteLater = async () => {

@@ -98,7 +98,7 @@ const REQUEST_ONLY = "descheduler.alpha.kubernetes.io/request-evict-only";
 const IN_PROGRESS = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 const KEEPER = { apiVersion: "example.com/v1", kind: "Keeper", name: "keeper", uid: "keeper", controller: true };
 
-/** Creates a pod. `inProgress` means that the webhook has started to move the pod. */
+/** Creates a pod. `inProgress` adds the annotation of a pod whose move has started. */
 export async function createMovable(
   client: KubeClient,
   key: { readonly namespace: string; readonly name: string },

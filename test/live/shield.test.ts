@@ -9,7 +9,10 @@ import { ALONE, closeQueue, NAMESPACE, openQueue, type Stage, startStage } from 
 import { createVm, setDisrupted, type Vm } from "./vm.ts";
 
 const SCHEDULER = "system:kube-scheduler";
-/** Twice the deadline must be less than two minutes, because kube-controller-manager resets an older condition. */
+/**
+ * The tests set a DisruptionTarget condition that is twice as old as the deadline. The condition must be younger than
+ * two minutes, because kube-controller-manager resets an older condition.
+ */
 const DEADLINE_SECONDS = 30;
 
 let stage: Stage;
@@ -40,7 +43,7 @@ async function preemptAtLast(pod: Pod): Promise<void> {
   await setDisrupted(stage.client, pod, "PreemptionByScheduler", longAgo);
   const scheduler = stage.client.as(SCHEDULER, ["system:authenticated"]);
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata.name}`;
-  // If Lifeboat deletes the pod itself, it refuses the scheduler's request, and the scheduler retries.
+  // Lifeboat can delete the pod itself first. It then refuses the scheduler's request, and the scheduler retries.
   expect([200, 429]).toContain((await scheduler.raw({ method: "DELETE", path })).code);
 }
 
@@ -53,7 +56,7 @@ const refusals = async ({ uid }: Vm) => {
   const fieldSelector = `involvedObject.uid=${uid},reason=SyncFailed`;
   return (await stage.client.list(events, NAMESPACE, { fieldSelector })).items.length;
 };
-/** Omits the Evacuation of the preemption. Its phase is Duplicate, because the drain already has an Evacuation. */
+/** Omits the preemption's Evacuation. It has the phase Duplicate, because the eviction already has an Evacuation. */
 const ends = async (vm: Vm) => (await vm.phases()).filter((phase) => phase !== "Duplicate");
 const labelOf = async (vm: Vm) => (await vm.vmi()).metadata.labels?.["lifeboat.dev/shield"];
 const phaseOf = async (vm: Vm) => (await vm.vmi()).status?.phase;
@@ -66,7 +69,7 @@ test("a preempted VM whose migration is still queued at the guard's deadline wai
   await expect.poll(() => refusals(vm)).toBeGreaterThan(0);
   await openQueue(stage.client);
   expect((await vm.untilMoved()).status?.phase).toBe("Running");
-  // A reconcile with outdated facts can create a second Evacuation, which also reaches the phase Moved.
+  // Compares sets, because a reconcile with outdated facts can create a second Evacuation, which also reaches Moved.
   await expect.poll(async () => new Set(await ends(vm))).toEqual(new Set(["Moved"]));
   await expect.poll(() => labelOf(vm)).toBeUndefined();
 });

@@ -75,7 +75,7 @@ async function createDraining(one: Draining): Promise<void> {
   }
   for (const phase of own) await createOwn({ name, uid }, phase);
   if (isCordoned === true) await cordon(name, { "lifeboat.dev/cordoned-by": `${name}/${uid}` });
-  // After the evacuation, the cordon no longer has Lifeboat's annotation.
+  // After an evacuation, the node stays cordoned, but no longer has Lifeboat's annotation.
   if (status?.phase === "Evacuated") await cordon(name, {});
 }
 

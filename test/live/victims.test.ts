@@ -44,14 +44,16 @@ async function untilOver(scene: Scene): Promise<void> {
   await eventually(scene, () => evacuationsBut(scene, END_PHASES)).toEqual([]);
 }
 
-/** Returns the VMs with an Event that Lifeboat has allowed the deletion of their pod or has deleted the pod itself. */
+/**
+ * Returns the VMs with an Event which says that Lifeboat allowed the deletion of the pod, or deleted the pod itself.
+ */
 async function allowed({ stage }: Scene): Promise<ReadonlySet<string | undefined>> {
   const { items } = await stage.client.list(events, NAMESPACE);
   const reported = items.filter(({ reason }) => reason === "DeletionAllowed" || reason === "DeadlineKept");
   return new Set(reported.map(({ involvedObject }) => involvedObject.name));
 }
 
-/** Returns the VMs whose pods on the node are all being deleted or gone. */
+/** Returns the VMs without a running pod on the node. A pod that is being deleted does not count as running. */
 async function doomed({ stage }: Scene, names: readonly string[]): Promise<readonly string[]> {
   const { items } = await stage.client.list(pods, NAMESPACE, { fieldSelector: `spec.nodeName=${NODE}` });
   const staying = items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status?.phase === "Running");
@@ -59,7 +61,7 @@ async function doomed({ stage }: Scene, names: readonly string[]): Promise<reado
   return names.filter((name) => !safe.has(name));
 }
 
-// Runs the tests concurrently, because each test waits for some seconds without work.
+// Runs the tests concurrently, because each test mostly waits.
 describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOUT_MS }, () => {
   test("victims of one preemption move although the API server is suspended, and held deletions take no seats", async (context) => {
     const scene = await start(context);
@@ -87,7 +89,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     await preempt(scene, "first", "30Gi");
     await preempt(scene, "second", "30Gi");
     for (const name of ["first", "second"]) await untilPreempted(scene, name);
-    // Some VMs can stay on the node if it has enough memory for them and for the preemptors.
+    // Some VMs can stay on the node, because it can have enough memory for them and for the preemptors.
     expect(await namesOf(scene, isRunning)).toEqual(names);
     await eventually(scene, () => namesOf(scene, isMarked)).toEqual([]);
     expectFewRequests(scene, 2);
@@ -114,8 +116,8 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
       const away = ["full-2", NODE].map(hasSettledAwayFrom);
       await eventually(scene, () => namesOf(scene, (vmi) => away.every((is) => is(vmi)))).toEqual(names);
       for (const name of ["gang-1", "gang-2"]) await untilPreempted(scene, name);
-      // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone.
-      // A VM that moves from one of these nodes to the other is preempted there again.
+      // Each pod is refused once before any pod is retried. The last pod is retried when all other pods are gone. Only
+      // the first four pods count: a VM that moves from one of these nodes to the other is preempted there again.
       const pods = [...new Set(reviews.map(({ pod }) => pod))].slice(0, 4);
       const [last] = pods.slice(-1);
       expect(new Set(reviews.slice(0, 3).map(({ pod }) => pod)).size).toBe(3);
@@ -130,7 +132,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     "VMs that never move are deleted after the deadline, the last victim after the others",
     NIGHT,
     async (context) => {
-      // The cluster's clock is not faster than Lifeboat's clock, which measures the deadline.
+      // The cluster's clock runs in real time here, like Lifeboat's clock, which measures the deadline.
       const scene = await start(context, { faster: 1, guard: { deadlineSeconds: { Preemption: 4 } } });
       await createVms(scene, 3);
       scene.stage.sandbox.migrations.configure({ seconds: 600 });
@@ -147,7 +149,7 @@ describe("all victims at the same time", { concurrent: !IS_REAL, timeout: TIMEOU
     const scene = await start(context);
     const names = await createVms(scene, COUNT);
     migrate(scene, 5, 1);
-    // No VM moves before Lifeboat is back.
+    // Closes KubeVirt's queue, so that no VM moves before Lifeboat is back.
     await closeQueue(scene.stage.client);
     await preempt(scene, "preemptor", "64Gi");
     const asked = () => Promise.resolve(new Set(scene.reviews.map(({ pod }) => pod)).size);

@@ -21,7 +21,7 @@ export interface MeasuredApiServer {
   readonly client: KubeClient;
   readonly kubeconfig: string;
   readonly lifeboatToken: string;
-  /** Delays each later request of Lifeboat by this time. */
+  /** Delays each request that Lifeboat sends after this call. */
   delay(milliseconds: number): void;
   cpuMs(): Promise<number>;
   stop(): Promise<void>;

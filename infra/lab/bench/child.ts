@@ -12,7 +12,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Starts a child process. `file` is in the folder of this file. The child reads the argument with `argumentOf`. */
+/** Starts a child process. `file` is a path relative to this folder. The child reads `argument` with `argumentOf`. */
 export function startChild(file: string, argument: unknown): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = fork(path, [JSON.stringify(argument)], {

@@ -29,7 +29,7 @@ export interface ImageServer {
 const ACCOUNT = "var/run/secrets/kubernetes.io/serviceaccount";
 const KEPT = new Agent({ keepAlive: true, timeout: 1000, rejectUnauthorized: false });
 
-/** Starts the server from its image. The manifests must be applied, and the image must be built. */
+/** Starts the server from its image. Before this call, the image must be built and the manifests must be applied. */
 export async function startImageServer(api: MeasuredApiServer): Promise<ImageServer> {
   const root = await mkdtemp(join(tmpdir(), "lifeboat-pod-"));
   await mkdir(join(root, ACCOUNT), { recursive: true });

@@ -1,11 +1,11 @@
-/** A line of the table: a measurement and its baseline from the same run. */
+/** A row of the benchmark's table: a measurement and, if present, a baseline from the same run. */
 import { aligned } from "../../cli/table.ts";
 
 export interface Measurement {
   readonly what: string;
   readonly unit: "ms" | "s" | "MB" | "requests";
   readonly samples: readonly number[];
-  /** Samples of the baseline, one for each measured sample and in the same unit. */
+  /** The samples of the baseline: one for each measured sample, in the same unit. */
   readonly floor?: { readonly what: string; readonly samples: readonly number[] };
   /** The highest acceptable ratio to the baseline. Without a baseline, the highest acceptable median. */
   readonly target?: number;

@@ -1,4 +1,4 @@
-/** Fills a cluster for a plan: nodes, VMs of several kinds, and pods of ReplicaSets. */
+/** Fills a cluster for the measurement of `lifeboat plan`: nodes, VMs of several kinds, and pods of ReplicaSets. */
 import { core, type KubeClient, kubevirt, launcherPod } from "../../sandbox/index.ts";
 import { inParallel, numbered } from "../../in-parallel.ts";
 

@@ -27,8 +27,8 @@ export function planVm(index: number): PlannedVm {
 }
 
 /**
- * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips the nodes and namespaces of
- * earlier VMs.
+ * Creates the nodes and namespaces of the VMs with the numbers `from` to `to`. Skips the nodes and namespaces that VMs
+ * with lower numbers already use.
  */
 export async function createPlaces(client: KubeClient, from: number, to: number): Promise<void> {
   const planned = numbered(to).map(planVm);
@@ -113,7 +113,7 @@ export function createLaunchers(client: KubeClient, vms: readonly Vm[]): Promise
   );
 }
 
-/** Creates Lifeboat's PodDisruptionBudget for each VM, without a status. */
+/** Creates the PodDisruptionBudget of each VM as Lifeboat does. The budgets have no status. */
 export function createBudgets(client: KubeClient, vms: readonly Vm[]): Promise<readonly core.PodDisruptionBudget[]> {
   return inParallel(vms, CONCURRENCY, (vm) =>
     client.create(core.podDisruptionBudgets, {

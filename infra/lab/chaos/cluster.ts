@@ -27,7 +27,10 @@ export interface Cluster {
 
 /** KubeVirt's back-off in the sandbox. It is much shorter than the real back-off. */
 const KUBEVIRT_BACKOFF_SECONDS = 0.05;
-/** With these kubelet settings, a node reports memory pressure at once. The grace period of 1 h prevents evictions. */
+/**
+ * With these kubelet settings, a node reports memory pressure as soon as less than 2Gi is available. The kubelet evicts
+ * no pod, because the grace period of 1 h is longer than a run.
+ */
 const PRESSURE = {
   evictionSoft: { "memory.available": "2Gi" },
   evictionSoftGracePeriod: { "memory.available": "1h" },
@@ -76,7 +79,10 @@ const MIGRATIONS = {
   resources: ["virtualmachineinstancemigrations"],
 };
 
-/** Adds an annotation to each new migration, which switches off KubeVirt's back-off. */
+/**
+ * Creates an admission policy that adds an annotation to each new migration. The annotation switches off KubeVirt's
+ * back-off.
+ */
 async function forgoBackoff(client: KubeClient): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: BACKOFF_POLICY };

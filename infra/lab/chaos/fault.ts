@@ -44,18 +44,18 @@ export interface Fault {
   readonly simulated?: true;
   readonly form?: FormName;
   /**
-   * Set if the fault can break virt-api's requests. While its requests fail, virt-api allows evictions, so only
+   * Set if the fault can make virt-api's own requests fail. virt-api then allows every eviction, so only
    * PodDisruptionBudgets protect VMs.
    */
   readonly breaksVirtApi?: true;
-  /** The feature gate with which Lifeboat refuses the fault's pod deletions. Absent if the fault deletes no pods. */
+  /** The feature gate that Lifeboat needs to protect VMs from the fault. Absent if Lifeboat needs no feature gate. */
   readonly gate?: string;
   /** Faults that must not be in the same run. */
   readonly not?: readonly string[];
-  /** Returns VMs that start on an additional node with the given `capacity`. */
+  /** Returns VMs that start on additional nodes. `capacity` is the capacity of these nodes. */
   readonly vms?: (draw: Draw) => readonly ChaosVm[];
   readonly capacity?: Capacity;
-  /** Changes a VM on the drained node. */
+  /** Returns the VM with the properties that the fault needs. Called for each VM on the drained node. */
   readonly alter?: (vm: ChaosVm, draw: Draw) => ChaosVm;
   /** Returns a listener that checks the fault's own invariants during the run. */
   readonly watch?: (run: Run) => Partial<Listener>;
@@ -66,7 +66,10 @@ export interface Fault {
   readonly inject?: (run: Run, draw: Draw) => Promise<void> | void;
   /** Restores everything that the fault has changed, except the VMs. */
   readonly undo?: (run: Run) => Promise<void> | void;
-  /** Triggers a Kubernetes controller again after the faults, because the controller might have missed a change. */
+  /**
+   * Called when the faults have ended. Ensures that the expected consequences can still happen. For example, a
+   * Kubernetes controller that has missed a change is triggered again.
+   */
   readonly remind?: (run: Run) => Promise<void>;
   /** Set if the fault lasts until all expected consequences have happened. */
   readonly lasts?: true;
@@ -74,7 +77,7 @@ export interface Fault {
   readonly expect?: (run: Run) => readonly string[];
 }
 
-/** Calls `act` at several random times of the run. Ignores errors. */
+/** Calls `act` at several random times during the run. Ignores errors. */
 export async function atTimes(
   run: Run,
   draw: Draw,

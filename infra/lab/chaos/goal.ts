@@ -5,8 +5,8 @@ import { FAULTS } from "./fault-names.ts";
 import { type ChaosVm, DRAINED, isRefused, isStuck } from "./vms.ts";
 
 /**
- * Describes each VM that has not left its node although it must. `abandoned` contains the UIDs of VMIs with an
- * abandoned Evacuation.
+ * Describes each part of the goal that the run has not reached, for example a VM that has not left its node although it
+ * must. `abandoned` contains the UIDs of VMIs whose Evacuation is abandoned.
  */
 export function missingIn(run: Run, abandoned: ReadonlySet<string>): readonly string[] {
   const { plan, drain } = run;

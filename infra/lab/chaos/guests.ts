@@ -6,13 +6,13 @@ import type { Listener, Observer } from "./observer.ts";
 
 export type Fate = "moved" | "stayed" | "shutDown" | "deleted" | "failedByKubevirt" | "lost";
 
-/** The keys of the VMs whose guests may stop, grouped by reason. */
+/** The keys of the VMs that have ended but do not count as lost, grouped by reason. */
 export interface Ends {
   readonly deleted: ReadonlySet<string>;
   readonly failedByKubevirt: ReadonlySet<string>;
 }
 
-/** Returns what happened to each VM, as a map from VM key to fate. */
+/** Returns what happened to each VM. The keys of the map are the keys of the VMs. */
 export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<string, Fate> {
   const { deleted, failedByKubevirt } = ends;
   return new Map(
@@ -32,7 +32,7 @@ export function fatesOf(before: World, after: World, ends: Ends): ReadonlyMap<st
 /**
  * Checks that a guest stops only if its owner deletes the VM or the VM's strategy lets the guest stop. After an outage,
  * virt-controller can set a moved VMI to Failed although its pod runs (`updateStatus`, "because pod does not exist").
- * Ignores these VMIs.
+ * Does not report these VMIs, but adds their keys to `failedByKubevirt`.
  */
 export function checkGuests(
   observer: Pick<Observer, "pods">,

@@ -21,7 +21,7 @@ export interface Limits {
   readonly node: number;
 }
 
-/** KubeVirt's limits do not include migrations in these phases. */
+/** KubeVirt does not count migrations in these phases toward its limits on parallel migrations. */
 const QUEUED: readonly string[] = ["", "Pending", "Synchronizing", "WaitingForSync"];
 
 interface Running {
@@ -30,8 +30,8 @@ interface Running {
 }
 
 /**
- * Checks KubeVirt's limits on parallel migrations. Allows the excess migrations that KubeVirt's evacuation controller
- * creates from an old cache after an outage.
+ * Checks KubeVirt's limits on parallel migrations. Does not report an excess if KubeVirt's evacuation controller
+ * created all of the counted migrations, because after an outage this controller acts on an old cache.
  */
 export function checkLimits(limits: Limits, report: (what: string) => void): Partial<Listener> {
   const running = new Map<string, Running>();
@@ -47,7 +47,7 @@ export function checkLimits(limits: Limits, report: (what: string) => void): Par
   const checkAll = (): void => {
     const all = [...running.values()];
     check(limits.cluster, "in the cluster", all);
-    // virt-controller also ignores migrations whose VM is gone.
+    // The limit for each node ignores migrations whose VM is gone, as virt-controller does.
     const leaving = all.filter(({ migration }) => nodes.has(vmOf(migration)));
     for (const [node, from] of Map.groupBy(leaving, (one) => one.node)) check(limits.node, `from ${node}`, from);
   };
@@ -98,8 +98,8 @@ export function checkBudgets(
 ): BudgetCheck {
   const doubts = new Map<string, Promise<void>>();
   /**
-   * Reads from the API server, because the caches can be old. Reports a missing budget only if the VMI needs it both
-   * before and after the budgets are read.
+   * Reads from the API server, because the observer's caches can be old. Reports a missing budget only if the VMI needs
+   * it both before and after the budgets are read.
    */
   const confirm = async (key: { readonly namespace: string; readonly name: string }): Promise<void> => {
     const before = await asked.vmi(key);
@@ -149,7 +149,7 @@ export interface Objects {
 }
 
 /**
- * Describes the objects that should be gone or finished after a run. `budgeted` is true if VMs have
+ * Describes each object that should be gone or finished after a run, but is not. `budgeted` is true if VMs have
  * PodDisruptionBudgets.
  */
 export function leftOver(objects: Objects, budgeted: boolean): readonly string[] {

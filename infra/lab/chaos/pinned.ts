@@ -20,8 +20,8 @@ export async function createPinned({ client, namespace, nodeOf }: Run, name: str
 }
 
 /**
- * Moves the time of the NodeEvacuations' blockers back by a minute, until the returned AbortController is aborted.
- * Lifeboat restarts a VM only if its blocker is a minute old.
+ * Sets the start time of the NodeEvacuations' blockers to a minute ago, again and again, until the returned
+ * AbortController is aborted. Lifeboat restarts a VM only if the VM has been a blocker for a minute.
  */
 export function letMinutesPass(run: Run, activeOf: () => Promise<readonly NodeEvacuation[]>): AbortController {
   const over = new AbortController();

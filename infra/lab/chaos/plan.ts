@@ -34,14 +34,14 @@ export interface PlanOptions {
   readonly run: number;
   /** The number of VMs. The default is random. */
   readonly vms?: number;
-  /** The faults from which the faults of the run are drawn. The default is all faults. */
+  /** The faults of the run. By default, they are drawn from all faults. */
   readonly only?: readonly FaultName[];
   /** Whether Lifeboat runs as Workers or in the cluster. The default is random. */
   readonly form?: FormName;
   readonly real?: boolean;
 }
 
-/** Every 20th run drains 50 VMs. It also includes the next fault of `FAULT_NAMES`. */
+/** Every 20th run drains 50 VMs. Each of these runs also includes the next fault of `FAULT_NAMES`. */
 const LARGE_EVERY = 20;
 const LARGE = 50;
 
@@ -75,8 +75,9 @@ function formOf(draw: Draw, { form, only = [] }: PlanOptions): FormName {
 }
 
 /**
- * Draws whether a relay reports changes to Lifeboat, the number of replicas, and the time between two ticks. Ticks are
- * rare in a run with a relay, as in a real cluster. A replica in the cluster always contains a relay.
+ * Draws whether a relay reports changes to Lifeboat, the number of replicas, and the time between two ticks. A tick is
+ * a full scan or a call of the cron trigger. Ticks are rare in a run with a relay, as in a real cluster. A replica in
+ * the cluster always contains a relay.
  */
 function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   const isInCluster = form === "InCluster";
@@ -86,7 +87,9 @@ function drawDrive(draw: Draw, form: FormName, names: readonly FaultName[]) {
   return { relayed, tickMs, replicas: several ? draw.int(2, 3) : 1, spread: several && draw.chance(0.6) };
 }
 
-/** Replaces the strategy `Unknown`, because virt-api refuses a VM with this strategy on a real control plane. */
+/**
+ * Replaces the strategy `Unknown`, because on a real control plane virt-api refuses to create a VM with this strategy.
+ */
 function known(vm: ChaosVm): ChaosVm {
   return vm.strategy === "Unknown" ? { ...vm, strategy: "LiveMigrate", migratable: false } : vm;
 }
@@ -138,8 +141,8 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the LifeboatConfiguration. KubeVirt's webhook allows evictions of VMs with an unknown strategy, and all
- * evictions while its own requests fail. All VMs of a run with such faults have PodDisruptionBudgets.
+ * Draws the LifeboatConfiguration. KubeVirt's webhook allows the eviction of a VM with an unknown strategy, and every
+ * eviction while its own requests fail. If a fault of the run can cause this, all VMs have PodDisruptionBudgets.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));
@@ -153,7 +156,7 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
       ...Object.fromEntries(gates),
     },
     disruptionBudgets,
-    // The deadlines are longer than any run. Lifeboat must protect the guest for the whole run.
+    // Lifeboat must protect the guests for the whole run, so the deadlines are longer than any run.
     guard: { deadlineSeconds: { Preemption: 3600, NoExecuteTaint: 3600 } },
     evacuation: {
       maxAttempts: draw.pick([2, 3, 5]),
@@ -169,7 +172,9 @@ function configurationOf(draw: Draw, names: readonly FaultName[], faults: readon
   };
 }
 
-/** Returns the node capacity of each place where VMs start. The capacity is undefined if no fault sets it. */
+/**
+ * Returns the capacity of each node where VMs start, keyed by `place`. The capacity is undefined if no fault sets it.
+ */
 export function placesOf({ vms, faults }: Pick<Plan, "vms" | "faults">): ReadonlyMap<string, Fault["capacity"]> {
   const own = faults.flatMap((name) => {
     const { capacity } = FAULTS[name];

@@ -10,7 +10,9 @@ export interface Replicas {
   silence(ms: number): void;
   /** Asks a replica for a full scan, or fires its cron trigger. */
   tick(): void;
-  /** Starts to kill replicas, one after another. Each replica dies after a number of writes. */
+  /**
+   * Makes replicas die. Each replica, running or new, takes the next number in `writes` and dies after so many writes.
+   */
   kill(writes: readonly number[]): void;
   /** After this call, no replica dies or stops answering. */
   spare(): void;
@@ -18,8 +20,8 @@ export interface Replicas {
 }
 
 /**
- * Each tick performs the next of these actions. Only a full scan finds VMIs whose evacuationNodeName was set without a
- * request to Lifeboat.
+ * Each tick performs the next of these actions. The list contains `reconcile`, because only a full scan finds VMIs
+ * whose evacuationNodeName was set without a request to Lifeboat.
  */
 const TURNS: readonly ((replica: Replica) => Promise<unknown>)[] = [
   (replica) => replica.tick(),
@@ -96,7 +98,7 @@ export async function startReplicas(
     async stop() {
       stopped = true;
       form.proxy.answering = () => undefined;
-      // Dead and starting replicas are stopped, too. They would otherwise act in the next run.
+      // Also waits until dead and starting replicas have stopped. They would otherwise act in the next run.
       await Promise.all([...present().map((replica) => form.end(replica)), ...pending]);
     },
   };

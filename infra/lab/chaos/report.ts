@@ -18,7 +18,7 @@ export const RunReportSchema = z.object({
   struck: Counts,
   lost: Texts,
   breaches: Texts,
-  /** The objects that were still in progress at the end of the run. */
+  /** The expected results that did not happen, and the objects that were still in progress at the end of the run. */
   hung: Texts,
 });
 export type RunReport = z.output<typeof RunReportSchema>;

@@ -71,14 +71,14 @@ export function unavailableOf(
   return parts.filter((one) => !hasEnded(one) || isAway(one)).map((one) => one.spec.nodeName);
 }
 
-/** When a NodeEvacuation was first seen, when its status first listed VMs, and when it was first seen ended. */
+/** The times at which the observer first saw the NodeEvacuation, VMs in its status, and its end. */
 export interface Times {
   readonly created: number;
   readonly listed?: number;
   readonly ended?: number;
 }
 
-/** Adds an observation of a NodeEvacuation at time `ms`. */
+/** Returns the times after the observation `now` of a NodeEvacuation, which was made at time `ms`. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;
@@ -92,7 +92,9 @@ export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: n
 /** The maximum delay of an informer, in milliseconds. */
 const NEWS_MS = 500;
 
-/** Describes each VM of an ended NodeEvacuation if the reported outcome differs from the observations. */
+/**
+ * Describes each VM whose outcome in an ended NodeEvacuation is missing, or contradicts the observations or the phase.
+ */
 export function outcomeProblems(ne: NodeEvacuation, history: History, times: Times | undefined): readonly string[] {
   const { outcomes = [], phase } = ne.status ?? {};
   const name = `NodeEvacuation ${ne.metadata.name} (${phase})`;

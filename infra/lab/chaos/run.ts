@@ -34,8 +34,8 @@ const PATIENCE = IS_REAL ? 3 : 1;
 /** The maximum time from the end of the faults until all VMs that must leave their nodes have left. */
 const GOAL_WITHIN_MS = 120_000 * PATIENCE;
 /**
- * The maximum time from the end of all disruptions until nothing is in progress. It does not include KubeVirt's
- * back-off.
+ * The maximum time from the end of all disruptions until nothing is in progress. `settle` adds the time that Lifeboat
+ * waits for KubeVirt's own migrations.
  */
 const REST_WITHIN_MS = 90_000 * PATIENCE;
 const BUDGETS_WITHIN_MS = 60_000;

@@ -15,7 +15,7 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** After this many runs, a new cluster is started. The API server stores the Events of all runs. */
+/** After this many runs, a new cluster is started, because the API server stores the Events of all runs. */
 const RUNS_PER_CLUSTER = 100;
 
 export function createRunner(): Runner {

@@ -4,8 +4,8 @@ import type { Draw } from "./draw.ts";
 export interface ChaosVm {
   readonly name: string;
   /**
-   * The node on which the VM starts: `drained` for the drained node, or the name of a fault. Each fault has its own
-   * node.
+   * The node on which the VM starts: `drained` for the drained node, or the name of an additional node that only one
+   * fault uses.
    */
   readonly place: string;
   /** KubeVirt does not know the strategy `Unknown`. */
@@ -26,7 +26,7 @@ export const PRIORITY_CLASS = "chaos-urgent";
 
 export function drainedVm(draw: Draw, index: number): ChaosVm {
   const strategy = draw.pick([...Array.from({ length: 15 }, () => "LiveMigrate" as const), ...OTHERS]);
-  // An External VM can always migrate. Otherwise it would never leave its node.
+  // An External VM is always migratable here, because it would otherwise never leave its node.
   const migratable = strategy === "LiveMigrate" || strategy === "External" || draw.chance(0.7);
   const name = `vm-${String(index + 1).padStart(2, "0")}`;
   return { name, place: DRAINED, strategy, migratable, failures: 0, mustLeave: true };

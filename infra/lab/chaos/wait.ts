@@ -19,8 +19,8 @@ export async function persist<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Waits for the condition, and returns whether it became true in time. Counts checks, because a busy machine makes time
- * an unreliable limit.
+ * Waits for the condition, and returns whether it became true in time. Limits the number of checks instead of the time,
+ * because a busy machine makes only a few checks in the same time.
  */
 export async function until(condition: () => boolean, ms: number): Promise<boolean> {
   for (let polls = 0; !condition(); polls++) {

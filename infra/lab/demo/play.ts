@@ -43,7 +43,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // Lifeboat's pod can have moved, so this request reads its address again.
+      // Lifeboat's pod can have moved. This request for a full scan reads the pod's current address.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);

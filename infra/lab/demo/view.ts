@@ -96,7 +96,10 @@ export function renderChanges(previous: readonly Row[], rows: readonly Row[]): r
 export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
-/** Returns what happened to the VMs of the nodes, from the states before and after the disruption. */
+/**
+ * Compares the states before and after the disruption. Returns what happened to the VMs of `nodes`, and also names lost
+ * VMs of other nodes.
+ */
 export function outcomeOf(before: World, after: World, nodes: readonly string[]): Outcome {
   const outcome: Record<Fate, string[]> = { moved: [], restarted: [], shutDown: [], stayed: [], lost: [] };
   for (const vmi of [...before.vmis.values()].toSorted((a, b) => a.key.localeCompare(b.key))) {
@@ -113,7 +116,10 @@ function fateOf(vmi: VirtualMachine, before: World, after: World): Fate {
   return mayStop(vmi, now) ? "shutDown" : "lost";
 }
 
-/** Also compares the numbers of moves, because a VM that has moved twice can be on its first node again. */
+/**
+ * Returns whether the VM has moved. Also compares the numbers of moves, because a VM that has moved twice can be on its
+ * first node again.
+ */
 function hasMoved(vmi: VirtualMachine, before: World, after: World): boolean {
   return after.vmis.get(vmi.uid)?.nodeName !== vmi.nodeName || movesOf(vmi, after) > movesOf(vmi, before);
 }
@@ -122,7 +128,7 @@ function movesOf({ key }: VirtualMachine, { migrations }: World): number {
   return [...migrations.values()].filter(({ vmi, phase }) => vmi === key && phase === "Succeeded").length;
 }
 
-/** The outcomes in the order of their display. Only outcomes with `named` show the names of their VMs. */
+/** The outcomes in the order in which they are printed. With `named`, the names of the VMs follow their number. */
 const SHOWN: readonly (readonly [Fate, string, "named"?])[] = [
   ["moved", "moved"],
   ["restarted", "restarted"],

@@ -92,8 +92,8 @@ async function measure(kubelets: Kubelets): Promise<readonly string[]> {
 }
 
 /**
- * Returns what happened to each VM. A node with a single VM stays under pressure. The pressure on the node with several
- * VMs stops when the first VM has left.
+ * Returns what happened to each VM that is alone on its node. Such a node stays under pressure. On the node with many
+ * VMs, the pressure stops when the first VM has left. The last entry is the number of VMs that leave afterwards.
  */
 async function fatesOf(sandbox: SimulatedSandbox, kubelets: Kubelets): Promise<readonly string[]> {
   const { stats } = sandbox;

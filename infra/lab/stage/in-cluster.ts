@@ -36,7 +36,8 @@ export function inClusterManifests(optional: readonly string[] = [], home: Parti
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
   /**
-   * The token of the webhooks and of the operator. By default, an existing token is used, or a new token is created.
+   * The token with which the API server calls the webhooks and a person requests a full scan. By default, an existing
+   * token is used, or a new token is created.
    */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;

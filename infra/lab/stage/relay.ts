@@ -29,8 +29,8 @@ export function startRelayBeside({ kubeConfig, ...to }: RelayTo): Relay {
 }
 
 /**
- * Returns a `fetch` that sends requests through the Worker. This process does not trust the certificate of the Worker's
- * port.
+ * Returns a `fetch` that sends requests through the Worker's own `fetch`, because this process does not trust the
+ * certificate of the Worker's port.
  */
 export function throughWorker(worker: () => Pick<RunningWorker, "fetch">): RelayTo["fetch"] {
   return async (input, init) => {

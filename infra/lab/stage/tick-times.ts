@@ -1,4 +1,4 @@
-/** Calculates the times of a cluster's ticks for tests and tools. */
+/** Calculates for tests and tools the times at which Lifeboat's scheduled work runs for a cluster. */
 import { isFullScan } from "../../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;

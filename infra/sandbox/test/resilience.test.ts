@@ -20,7 +20,10 @@ beforeAll(async () => {
 afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
-/** All users of the sandbox except virt-api. virt-api denies a request if it cannot read an object. */
+/**
+ * All users of the sandbox except the administrator and virt-api. Requests of virt-api do not fail, because virt-api
+ * denies a request if it cannot read an object.
+ */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)
   .filter((user) => user !== USERS.admin.user && user !== USERS.virtApi.user);

@@ -19,7 +19,7 @@ export interface World {
 
 /**
  * Starts a sandbox before the tests. Call the methods of the returned object only in tests and hooks. A test fails if
- * an error occurs in the sandbox that does not match `expected`.
+ * the sandbox reports an error that does not match `expected`.
  */
 export function useSandbox(options: Omit<SimulatedOptions, "clock" | "controlPlane"> = {}, expected = /^$/): World {
   const clock = createSteppedClock();

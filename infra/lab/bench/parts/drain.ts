@@ -23,7 +23,7 @@ import type { Measurement } from "../measurement.ts";
 
 const NAMESPACE = "vms";
 const NODE = "node01";
-/** The duration of a migration. With a long duration, the speed of the sandbox hardly affects the result. */
+/** The duration of a migration. It is long, so that the sandbox's own speed hardly affects the result. */
 const MIGRATION_SECONDS = 5;
 const MAINTENANCE = ["optional/maintenance/maintenance.yaml"];
 const POLL_MS = 200;
@@ -41,7 +41,7 @@ interface Drained {
   readonly movedSeconds: number;
   /** The CPU time of this process, which runs the API server, KubeVirt and the drain. */
   readonly cpuMs: number;
-  /** The number of Lifeboat's requests to the API server, without watches. */
+  /** The number of requests that Lifeboat sends to the API server, not counting watches. */
   readonly requests: number;
 }
 
@@ -64,7 +64,8 @@ export async function runDrain({ quick, note }: PartOptions): Promise<readonly M
   };
   return [
     ...(await rowsOf("a Worker")),
-    // Only replicas keep a cache. A Worker reads what it needs for each answer.
+    // Only the rows of the in-cluster Lifeboat have a limit on requests, because only its replicas keep a cache. A
+    // Worker reads the objects that it needs for each answer.
     ...(await rowsOf("in the cluster", { target: 10 })),
     ...(await rowsOf("a NodeEvacuation")),
   ];
@@ -89,7 +90,7 @@ async function drain(size: number, way: Way): Promise<Drained> {
       client,
       numbered(size).map((index) => ({ ...vm, name: `vm-${index}` })),
     );
-    // A full scan creates the PodDisruptionBudget of every VM.
+    // Requests a full scan, which creates the PodDisruptionBudget of every VM.
     await beside?.reconcile();
     if (way === "in the cluster") await budgeted(client, size);
     return await drained(sandbox, way === "a NodeEvacuation" ? byObject : byKubectl);
@@ -110,7 +111,10 @@ async function budgeted(client: KubeClient, size: number): Promise<void> {
   while ((await client.list(podDisruptionBudgets, NAMESPACE)).items.length < size) await delay(POLL_MS);
 }
 
-/** Drains the node with kubectl. Restarts kubectl if KubeVirt's webhook did not answer in time. */
+/**
+ * Drains the node with kubectl. Starts kubectl again if it fails, for example because KubeVirt's webhook did not answer
+ * in time.
+ */
 async function byKubectl(client: KubeClient, signal: AbortSignal): Promise<void> {
   for (let isDrained = false; !isDrained;) {
     signal.throwIfAborted();
@@ -134,7 +138,8 @@ async function byObject(client: KubeClient): Promise<void> {
 
 async function drained({ client, apiServer }: SimulatedSandbox, by: typeof byKubectl): Promise<Drained> {
   const before = await running(client);
-  // `faults` records all of Lifeboat's requests. A delay of 0 ms changes no request.
+  // Injects a delay of 0 ms into Lifeboat's requests. The delay changes no request, but makes `faults` record each
+  // request.
   const { faults } = apiServer;
   faults.inject({ match: { users: [OF_LIFEBOAT] }, effect: { type: "Latency", milliseconds: 0 } });
   const [began, cpu] = [Date.now(), process.cpuUsage()];

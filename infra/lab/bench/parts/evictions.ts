@@ -1,6 +1,5 @@
 /**
- * Measures the duration of an eviction that Lifeboat's webhook reviews, and of an eviction that KubeVirt's webhook
- * reviews.
+ * Measures how long an eviction takes if Lifeboat's webhook reviews it, and how long if KubeVirt's webhook reviews it.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubeClient, type Pod, pods, type Sandbox } from "../../../sandbox/index.ts";
@@ -20,8 +19,8 @@ import { type Measurement, median } from "../measurement.ts";
 const FORMS = ["Worker", "in the cluster"] as const;
 type Form = (typeof FORMS)[number];
 /**
- * In a Worker, a repeated eviction is slower than in the cluster, because a Worker reads three objects for each
- * answer.
+ * The highest acceptable ratios to the duration with KubeVirt's webhook alone. For a repeated eviction, a Worker has a
+ * higher limit than the in-cluster Lifeboat, because a Worker reads three objects for each answer.
  */
 const WANTED = { Worker: { first: 1.8, repeat: 2 }, "in the cluster": { first: 1.3, repeat: 0.5 } } as const;
 const KINDS = ["first", "repeat"] as const;
@@ -42,7 +41,7 @@ const CONFIGURATION = { evacuation: { adoptSeconds: 604_800 } };
  * Lifeboat has finished its work for earlier requests.
  */
 const SETTLE_MS = 3000;
-/** The pause between two evictions of a pod, in milliseconds, and the number of evictions. */
+/** The pause before each repeated eviction of a pod, in milliseconds, and the number of repeated evictions. */
 const [RETRY_MS, REPEATS] = [5000, 4];
 const REFUSED = 429;
 
@@ -69,7 +68,9 @@ interface Size {
   readonly size: number;
 }
 
-/** Measures every variant in each round, and rotates the order of the variants. The first round is a warm-up. */
+/**
+ * Measures both webhooks in each round, and alternates their order. The first round is a warm-up and does not count.
+ */
 async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const images = form === "in the cluster" ? serverImages() : new Map();
   const sandbox = await startSandboxAsChosen({ migrationSeconds: MIGRATION_SECONDS, images });
@@ -78,7 +79,7 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
   const stop = await install(sandbox, form);
   try {
     const batches = numbered((rounds + 1) * WAYS.length).map((batch) =>
-      // VMs get new names, because virt-controller can remember migrations of the earlier VMs.
+      // Each batch has new VM names, because virt-controller can remember migrations of earlier VMs.
       numbered(size).map((vm) => `vm-${FORMS.indexOf(form)}-${batch}-${vm}`),
     );
     const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate", node: NODE, memory: "64Mi" } as const;
@@ -99,8 +100,8 @@ async function measured(form: Form, { rounds, size }: Size): Promise<Times> {
         return await asked();
       };
       const first = await evicted([way]);
-      // KubeVirt's webhook must review one eviction of each pod, because no other webhook sets evacuationNodeName in
-      // this benchmark.
+      // Before the repeated evictions, KubeVirt's webhook must also review one eviction of each pod, because no other
+      // webhook sets evacuationNodeName in this benchmark.
       if (way === "Lifeboat") await evicted(WAYS);
       await ask(client, [way]);
       const repeats = [];

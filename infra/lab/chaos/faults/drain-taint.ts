@@ -1,4 +1,4 @@
-/** Fault: the drained node also has the drain taint. */
+/** Fault: the drained node also gets the taint that KubeVirt uses for drains. */
 import { atTimes, type Fault, setTaints } from "../fault.ts";
 import { DRAINED } from "../vms.ts";
 

@@ -32,7 +32,8 @@ export const maintenance: Fault = {
     await atTimes(run, draw, [2, 6], () => draw.pick(ACTS)(run, draw));
   },
   /**
-   * Creates a NodeEvacuation, or changes the active NodeEvacuation. Its drain can then succeed at the end of the run.
+   * Creates a NodeEvacuation, or changes the active NodeEvacuation, so that the drain can succeed at the end of the
+   * run.
    */
   async remind(run) {
     await persist(() => createPinned(run, PINNED, PLACE));

@@ -17,7 +17,8 @@ export const marksChanged: Fault = {
 };
 
 /**
- * Patches a VMI with the account of virt-api, which may change the status. Throws if the patch removes a missing field.
+ * Patches a VMI with virt-api's account, because this account may change the status. Throws if the patch removes a
+ * field that does not exist.
  */
 async function patchAsVirtApi({ client }: Run, vm: VmKey, body: readonly object[]): Promise<void> {
   const virtApi = client.as(USERS.virtApi.user, USERS.virtApi.groups);

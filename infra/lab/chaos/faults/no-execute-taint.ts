@@ -23,7 +23,7 @@ export const noExecuteTaint: Fault = {
   undo: (run) => setTaints(run, PLACE, []),
   /**
    * Removes the taint and sets it again, several times. The taint manager tries each deletion only five times, and can
-   * miss a short taint.
+   * miss a taint that exists only briefly.
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS && isForgotten(run); times++) {

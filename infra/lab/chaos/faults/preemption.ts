@@ -27,8 +27,8 @@ export const preemption: Fault = {
   },
   undo: async ({ client, namespace }) => void (await persist(() => client.delete(pods, { namespace, name: POD.name }))),
   /**
-   * Deletes a bound pod, to wake the scheduler. The scheduler hangs if the last victim of a preemption is gone before
-   * the scheduler deletes the victim (`prepareCandidateAsync`, 1.36).
+   * Creates a pod on the node and deletes it, to wake the scheduler. The scheduler hangs if the last victim of a
+   * preemption is gone before the scheduler deletes the victim (`prepareCandidateAsync`, 1.36).
    */
   async remind(run) {
     for (let times = 0; times < MOST_REMINDERS; times++) {

@@ -2,8 +2,8 @@
 import type { Fault } from "../fault.ts";
 
 /**
- * VMs whose evictions are refused. KubeVirt's webhook allows the eviction of a VM with an unknown strategy. Only a
- * PodDisruptionBudget protects that VM.
+ * Evictions of some VMs are refused for the whole run. KubeVirt's webhook allows the eviction of a VM with an unknown
+ * strategy, so only a PodDisruptionBudget protects that VM.
  */
 export const refusedVms: Fault = {
   says: "evictions of VMs that cannot move, or have an unknown eviction strategy, are refused again and again",

@@ -178,7 +178,7 @@ const SECONDS_5_MS = 5000;
 const LONG_MS = 30_000;
 const SPEED = 20;
 
-/** Shortens the pauses of 5 s and more than 30 s, because a run is short. */
+/** Shortens the pauses of exactly 5 s and of more than 30 s, because a run is short. */
 const FAST_CLOCK: Clock = {
   now: () => new Date(),
   setTimer(ms, fn) {

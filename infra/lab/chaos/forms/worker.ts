@@ -1,6 +1,6 @@
 /**
- * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd process simulates all
- * Workers, because the process has separate memory for each cluster name in the registry.
+ * Runs Lifeboat outside of the cluster: Workers behind one address, and the relay. One workerd process can simulate all
+ * Workers, because it keeps separate memory for each cluster name in the registry.
  */
 import type { ServerResponse } from "node:http";
 import { Agent, createServer } from "node:https";
@@ -40,7 +40,7 @@ export async function startWorkerForm({ sandbox, links, optional }: FormOptions)
       const name = `worker-${++count}`;
       const link = links.open(name, onDeath);
       const entry = { server: link.url, token, webhookToken: WEBHOOK_TOKEN, relaySecret: RELAY_SECRET };
-      // Repeats the change if the connection to Miniflare breaks.
+      // Repeats the registration if the connection to Miniflare breaks.
       await persist(() => worker.registry.set(name, entry));
       const url = `${worker.url}/clusters/${name}`;
       return {
@@ -75,7 +75,8 @@ interface RunningProxy extends Proxy {
 
 async function startProxy(authority: Authority): Promise<RunningProxy> {
   const { certPem, keyPem } = await authority.issue(["127.0.0.1", "localhost"]);
-  // Closes idle connections before workerd does (after 5 s). Only the faults of the run then break connections.
+  // Closes idle connections after 4 s, because workerd closes them after 5 s. Connections then break only because of
+  // the run's faults.
   const secureContext = createSecureContext({ ca: authority.caPem });
   const agent = new Agent({ keepAlive: true, timeout: 4000, secureContext });
   const open = new Map<ServerResponse, string>();

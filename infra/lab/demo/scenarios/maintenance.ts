@@ -41,7 +41,7 @@ const NAME = "node-1-kernel";
 /** The time from the start of the scenario until the node must be empty, in seconds. */
 const HOUR_SECONDS = 4;
 const POLL_MS = 200;
-/** The interval of ticks. In a real cluster the interval is a minute. */
+/** The interval of Lifeboat's scheduled work. In a real cluster the interval is a minute. */
 const TICK_MS = 5000;
 /** After this many refused evictions of each of the two VMs, the demo reports that kubectl hangs. */
 const REFUSALS = 3;
@@ -81,7 +81,7 @@ export const maintenance: Act = {
 async function setScene(client: KubeClient): Promise<Scene> {
   await createNodes(client, NODES);
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
-  // Creates the ReplicaSet before the VMs, so that the scheduler spreads its pods over all nodes.
+  // Creates the ReplicaSet before the VMs, so that the scheduler spreads the ReplicaSet's pods over all nodes.
   await createReplicaSet(client);
   await inParallel(VMS, VMS.length, async ([name, reason]) => {
     const vm = { namespace: NAMESPACE, name, evictionStrategy: "LiveMigrate", node: NODE } as const;
@@ -115,8 +115,8 @@ async function preflight({ kubeconfig }: Cluster): Promise<readonly string[]> {
 }
 
 /**
- * Drains the node at a set time, as a cron job would. Resolves when only pods with refused evictions are left. The
- * drain continues until the scenario ends.
+ * Drains the node at a set time, as a cron job would. Resolves after `REFUSALS` refused evictions of each VM that
+ * cannot migrate. The drain continues until the scenario ends.
  */
 async function drainAtTheHour({ client }: Cluster, signal: AbortSignal, say: (line: string) => void): Promise<void> {
   await delay(HOUR_SECONDS * 1000, undefined, { signal });
@@ -160,7 +160,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
   return false;
 }
 
-/** Requests a full scan if a tick is due. Resolves to the time of the next tick. */
+/** Requests a full scan if the time `due` has come. Resolves to the time at which the next full scan is due. */
 async function tick(cluster: Cluster, due: number): Promise<number> {
   if (Date.now() < due) return due;
   await lifeboatOf(cluster).reconcile();

@@ -34,7 +34,7 @@ const FAILING = { name: "legacy", node: "node-6", memory: "1Gi", cpuModel: "Casc
 
 const TIMEOUT_SECONDS = 7;
 const POLL_MS = 200;
-/** The interval of ticks. In a real cluster the interval is a minute. */
+/** The interval of Lifeboat's scheduled work. In a real cluster the interval is a minute. */
 const TICK_MS = 1000;
 
 const PRINTED = z.looseObject({
@@ -76,7 +76,7 @@ async function setScene(client: KubeClient): Promise<Scene> {
   const vm = { namespace: NAMESPACE, evictionStrategy: "LiveMigrate" };
   const vms = [...VMS, FAILING].map((one) => ({ ...vm, ...one }));
   await createVms(client, vms);
-  // Creates a migration that fails. `lifeboat plan` considers failed migrations.
+  // Creates a migration that fails, because `lifeboat plan` takes failed migrations into account.
   const metadata = { namespace: NAMESPACE, name: `${FAILING.name}-attempt` };
   await client.create(kubevirt.migrations, { metadata, spec: { vmiName: FAILING.name } });
   await waitFor(client, {
@@ -89,8 +89,8 @@ async function setScene(client: KubeClient): Promise<Scene> {
 }
 
 /**
- * Returns the output of `lifeboat plan` for the given order and for a planned order. The planned order omits nodes that
- * might not drain completely.
+ * Returns the output of `lifeboat plan` for the given order of the nodes and for a planned order. The planned order
+ * omits nodes that might not drain completely.
  */
 async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   const given = await lifeboat(cluster, ["plan"]);
@@ -99,7 +99,7 @@ async function rehearse(cluster: Cluster): Promise<readonly string[]> {
   return [...given, ...planned, "", ...leftOut];
 }
 
-/** Returns the nodes that drain completely, according to `lifeboat plan`. Also returns why it omits the other nodes. */
+/** Returns the nodes that drain completely according to `lifeboat plan`, and why each other node is omitted. */
 async function promised(cluster: Cluster) {
   const said = await lifeboat(cluster, ["plan", "--order", "planned", "-o", "json"]);
   const found = FOUND.parse(JSON.parse(outputOf(said)));

@@ -1,4 +1,4 @@
-/** Guests of an overcommitted node begin to use all of their memory. The second act adds `optional/shield`. */
+/** Guests of an overcommitted node begin to use all of their memory. The second act also installs `optional/shield`. */
 import { createPod, createPriorityClass, type KubeClient, pods } from "../../../sandbox/index.ts";
 import { configureKubeVirt, GUARD_FILES } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -15,8 +15,8 @@ const WAREHOUSE = { namespace: "shop", name: "warehouse" };
 const GRACE_SECONDS = 300;
 
 /**
- * Returns the common parts of both scenarios. `patience` is the kubelet's soft grace period. On a real node it is
- * several minutes (REFERENCE.md, "Node pressure").
+ * Returns the common parts of both scenarios. `patience` is the grace period of the kubelet's soft eviction. On a real
+ * node it is several minutes (REFERENCE.md, "Node pressure").
  */
 function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "lifeboat" | "optional"> {
   return {

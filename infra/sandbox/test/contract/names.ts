@@ -4,7 +4,7 @@
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-/** Numbers are replaced only in the fields of `NAMED`. */
+/** Numbers are replaced only in the fields that `NAMED` lists. */
 const NUMBER = /^\d+$/;
 const AGE = /^(?:\d+s|<invalid>)$/;
 const PORT = /127\.0\.0\.1:\d{4,5}(?!\d)/g;
@@ -83,7 +83,7 @@ export class Names {
       .replaceAll(VERSION, (version) => this.nameOf("version", version));
   }
 
-  /** Replaces the names in a request by values. */
+  /** Replaces the names in a request with the values for which they stand. */
   filled<T>(value: T): T {
     const text = JSON.stringify(value).replaceAll(NAME, (name) => {
       const [, times] = name.match(/^<x (\d+)>$/) ?? [];

@@ -16,7 +16,7 @@ export interface Step {
   readonly hook?: Replies;
   /** Repeats the request until the server gives the recorded answer. */
   readonly eventually?: true;
-  /** Paths of values that differ or are missing in the sandbox. */
+  /** Paths of values that the sandbox returns differently or not at all. These values are not compared. */
   readonly otherwise?: readonly string[];
   /**
    * The recorded values, keyed by path. A path is `code`, `header.NAME`, `reviews` (the webhook's reviews), or a path
@@ -87,7 +87,7 @@ function fieldOf(path: string, body: Response["body"]): string {
   return path === "metadata.resourceVersion" && "items" in body ? "listVersion" : path.split(".").at(-1)!;
 }
 
-/** Returns the sort key of a managedFields entry. The server's order varies between runs. */
+/** Returns the key by which managedFields entries are sorted, because the server's order varies between runs. */
 function keyOf(managed: unknown): string {
   return JSON.stringify(["operation", "manager", "subresource"].map((field) => valueAt(managed, field)));
 }

@@ -68,7 +68,7 @@ test("a deletion denied with Retry-After is tried eleven times with the same gra
   await untilAsked(11);
   expect(new Set(asked())).toEqual(new Set(["forced-1"]));
   expect(await isDeleting("evictable")).toBe(false);
-  // Karpenter retries after 0.1 s.
+  // The eleven tries come from Karpenter's client. After them, Karpenter itself retries after 0.1 s.
   await untilAsked(12);
   const graces = gate()
     .asked()

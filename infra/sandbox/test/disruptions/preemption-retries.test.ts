@@ -15,7 +15,8 @@ describe("a denied deletion", () => {
     stage.gate.answer("deny");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     const tries = () => stage.gate.asked("victim").length;
-    // Fewer deletions than `burst` arrive, because the scheduler's requests for the pod's condition count, too.
+    // Fewer deletions than `burst` arrive, because the scheduler's requests for the pod's condition count toward the
+    // limit, too.
     await expect.poll(tries, { timeout: 10_000 }).toBeGreaterThan(burst - 10);
     const since = disruptionTarget(await stage.get("victim"))?.lastTransitionTime;
     for (const seconds of [2, 4]) {

@@ -20,7 +20,7 @@ const untilAsked = (count: number, name = "victim") =>
     )
     .toBe(count);
 
-/** Denies this number of requests, and checks that no further request follows. */
+/** Waits until the webhook has denied this number of requests, and checks that no further request follows. */
 async function exhaust(expected: number): Promise<void> {
   await untilAsked(expected);
   await settle();
@@ -104,13 +104,13 @@ describe("a deletion denied with a Retry-After header", () => {
     expect(stage.gate.asked("victim")).toHaveLength(3);
     stage.gate.answer("deny");
     await stage.gate.pass(1);
-    // The first attempt sends four requests, and each later attempt sends one request.
+    // The taint manager makes five attempts. The first attempt sends four requests, and each later attempt one request.
     await exhaust(3 + 5);
     expect((await get("victim"))?.metadata).not.toHaveProperty("deletionTimestamp");
   });
 });
 
-/** Adds the taint, and waits until the taint manager has planned a deletion. */
+/** Adds the taint, and waits until the taint manager has tried to delete the additional pod `sign`. */
 async function taintAndSee(): Promise<void> {
   stage.gate.answer((name) => (name === "sign" ? "deny" : "hold"));
   await run("sign");

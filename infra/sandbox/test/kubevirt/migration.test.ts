@@ -75,7 +75,7 @@ describe("a migration that succeeds", () => {
     expect(await listedPods("mover")).toHaveLength(2);
     const target = await targetOf(migration);
     expect(target.spec?.nodeName).not.toBe("node-1");
-    // Go omits false values, so the `test` operation of virt-controller's patch has a state without these values.
+    // Go omits false values. The `test` operation of virt-controller's patch would fail if the state contained them.
     expect(JSON.stringify(status?.migrationState)).not.toContain("false");
     expect(target.metadata).toMatchObject({
       labels: { [kubevirt.LABEL.app]: "virt-launcher" },
@@ -102,7 +102,7 @@ describe("a migration that succeeds", () => {
     const key = { namespace: NAMESPACE, name: "labelled" };
     await client.patch(kubevirt.virtualMachineInstances, key, { type: "merge", body: { metadata: late } });
     await mark("labelled");
-    // virt-controller has handled both VMIs when this condition is true.
+    // When this condition is true, virt-controller has handled both changes of the VMI.
     await eventually(async () => JSON.stringify((await vmi("labelled")).status)).toContain("EvictionRequested");
     const migration = await migrateFully("labelled");
     const target = await targetOf(migration);
