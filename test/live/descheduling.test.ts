@@ -32,7 +32,8 @@ beforeAll(async () => {
     optional: ["optional/descheduling/descheduling.yaml", "optional/descheduler-support/descheduler-support.yaml"],
     configuration: {
       featureGates: { EvictionsInBackground: true, DeschedulerSupport: true },
-      // Waits long enough for KubeVirt's own migrations, even if KubeVirt's controller is slow.
+      // With `adoptSeconds`, Lifeboat waits long enough for KubeVirt's own migrations, even if KubeVirt's controller is
+      // slow.
       evacuation: { maxAttempts: 2, backoffSeconds: 0.2, maxBackoffSeconds: 60, adoptSeconds: 600 },
     },
     deschedulerAnnotations: true,
@@ -70,7 +71,7 @@ test("VMs whose eviction a cycle requests migrate after the cycle, and the next 
     const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom("node01"));
     expect(vmi.status?.phase).toBe("Running");
   }
-  // Migrations for the descheduler have this priority. Migrations of drains have the priority system-critical.
+  // Migrations for the descheduler have the priority system-maintenance, but migrations of drains system-critical.
   const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
   expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
   // Completed launcher pods still exist, but the descheduler ignores them.

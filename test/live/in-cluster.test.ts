@@ -199,7 +199,7 @@ test("each replica serves its own probes and metrics, and only the leader serves
   const leader = await holder();
   const [own, other] = [await replicaBy((name) => name === leader), await replicaBy((name) => name !== leader)];
   expect(isReady(own)).toBe(true);
-  // The probes' port caches an answer for half a minute, so this change must come before the first request.
+  // Makes this change before the first request, because the port of the probes caches an answer for half a minute.
   const changed = { op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: "" };
   await sandbox.client.patch(mutatingConfigurations, { name: "lifeboat-guard" }, { type: "json", body: [changed] });
   for (const pod of [own, other]) {

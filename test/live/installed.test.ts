@@ -1,6 +1,6 @@
 /**
- * Tests `lifeboat install` as a Worker and in the cluster. After the command, a node drains without further steps, and
- * the doctor finds no problem.
+ * Tests that after `lifeboat install`, for a Worker or for the cluster, a node drains without further steps, and
+ * `lifeboat doctor` finds no problem.
  * @module-tag nightly
  */
 import { expect, test } from "vitest";

@@ -40,7 +40,7 @@ test("a NodeEvacuation waits for the component maintenance, evacuates the node, 
     "DrainInProgress False",
     "Drained True",
   ]);
-  // The completed launcher pod has been deleted.
+  // The completed launcher pod has also been deleted.
   const launchers = { fieldSelector: "spec.nodeName=full", labelSelector: "kubevirt.io=virt-launcher" };
   expect((await on.stage.client.list(core.pods, undefined, launchers)).items).toEqual([]);
   // After the evacuation, Lifeboat removes its annotation and leaves the cordon, so that a person decides about it.

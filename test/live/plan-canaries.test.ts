@@ -1,7 +1,7 @@
 /**
- * Tests that a plan selects one VM as a canary for each class of VMs without a known migration. After the evacuation of
- * the canaries, the plan reports each class whose migrations fail. KubeVirt reports the VMs of these classes as
- * live-migratable.
+ * Tests that a plan selects one VM as a canary for each class of VMs (canary-clusters.ts) without a known migration.
+ * After the evacuation of the canaries, the plan reports each class whose migrations fail. KubeVirt reports the VMs of
+ * these classes as live-migratable.
  */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";

@@ -100,7 +100,10 @@ const BY: Readonly<Record<Own, string | undefined>> = {
   Stopped: "ShutDown",
 };
 
-/** Creates a VM that runs on another node or is stopped, and its Evacuation for the NodeEvacuation. */
+/**
+ * Creates a VM that runs on another node or is stopped. Also creates its Evacuation, which belongs to the
+ * NodeEvacuation.
+ */
 async function createOwn(nodeEvacuation: { readonly name: string; readonly uid: string }, phase: Own): Promise<void> {
   const name = `${nodeEvacuation.name}-${phase.toLowerCase()}`;
   const vm = { namespace: NAMESPACE, name, node: "node01", evictionStrategy: "LiveMigrate" };

@@ -33,7 +33,7 @@ import {
 const NIGHT = { tags: ["nightly"] };
 const GROUPS = { tags: ["groups", "nightly"] };
 
-/** The scheduler retries pods one after another, so a simulated cluster needs only four VMs. */
+/** Four VMs are enough in a simulated cluster, because the scheduler retries pods one after another. */
 const COUNT = IS_REAL ? 12 : 4;
 
 const ended = (scene: Scene) => namesOf(scene, ({ status }) => isFinal(status));

@@ -121,7 +121,10 @@ export async function untilVmi(
   return await waitFor(client, { resource: kubevirt.virtualMachineInstances, key, what, until, timeoutMs });
 }
 
-/** Returns a function that is true if the VM runs on another node and has no traces of the evacuation. */
+/**
+ * Returns a condition. It is true if the VM runs on another node, and evacuationNodeName and Lifeboat's label are
+ * removed.
+ */
 export function hasSettledAwayFrom(node: string) {
   return ({ metadata, status }: Vmi): boolean =>
     status?.phase === "Running" &&
@@ -143,8 +146,8 @@ export async function migrationsOf(
 }
 
 /**
- * Starts a drain or an eviction while KubeVirt's queue is closed. Opens the queue when each VM has an Evacuation.
- * Without the closed queue, a VM might leave before Lifeboat has reviewed its eviction.
+ * Starts a drain or an eviction while KubeVirt's queue is closed: KubeVirt starts no migration. Opens the queue when
+ * each VM has an Evacuation. Without the closed queue, a VM might leave before Lifeboat has reviewed its eviction.
  */
 export async function startQueued<T extends object>(
   client: KubeClient,
@@ -181,7 +184,10 @@ export function watchMigrations(client: KubeClient): { most: () => number; stop:
   return { most: () => most, stop: () => stopped.abort() };
 }
 
-/** Returns Lifeboat's Events about all VMIs with this name, or about the VMI with this UID, oldest first. */
+/**
+ * Returns Lifeboat's Events about all VMIs with this name, oldest first. With `uid`, returns only the Events about the
+ * VMI with this UID.
+ */
 async function eventsOf(client: KubeClient, vmi: string, uid?: string): Promise<readonly string[]> {
   const { items } = await client.list(events, NAMESPACE);
   return items

@@ -1,4 +1,4 @@
-/** The type of a fault: a failure or a person's action that disturbs a run. */
+/** The type of a fault in a chaos run: a failure, or an action of a person. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Capacity,

@@ -1,4 +1,7 @@
-/** Connects each replica to the API server. A connection can be cut between any two writes, which kills the replica. */
+/**
+ * Connects each replica of Lifeboat to the API server. A connection can be cut between any two writes. The cut kills
+ * the replica.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { Server } from "node:net";

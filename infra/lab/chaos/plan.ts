@@ -23,7 +23,7 @@ export interface Plan {
   readonly tickMs: number;
   readonly relayed: boolean;
   readonly replicas: number;
-  /** Whether the API server sends its reviews to the replicas in turn. */
+  /** Whether the API server sends its reviews to the replicas in turn. Otherwise the first replica gets all reviews. */
   readonly spread: boolean;
   /** The time until the faults end, in milliseconds. */
   readonly calmMs: number;

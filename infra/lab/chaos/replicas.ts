@@ -1,4 +1,4 @@
-/** The Workers or replicas of a run. A new replica replaces each dead replica. */
+/** The Workers or in-cluster replicas of Lifeboat in a run. A new replica replaces each dead replica. */
 import type { Form, Replica } from "./forms/form.ts";
 import type { Plan } from "./plan.ts";
 

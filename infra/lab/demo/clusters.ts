@@ -28,7 +28,7 @@ export interface Cluster extends Pick<Sandbox, "stats"> {
   readonly client: KubeClient;
   readonly server: string;
   readonly kubeconfig: string;
-  /** Lifeboat outside of the cluster. Absent for a cluster without Lifeboat. */
+  /** The running Lifeboat, outside of the cluster or in it. Absent for a cluster without Lifeboat. */
   readonly lifeboat?: LifeboatBeside | undefined;
   stop(): Promise<void>;
 }

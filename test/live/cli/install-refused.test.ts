@@ -1,6 +1,6 @@
 /**
- * Tests `lifeboat install` with a missing precondition, and with an existing installation of the other kind, Worker or
- * in-cluster server.
+ * Tests `lifeboat install` if a precondition is missing, if the in-cluster server is to be installed beside a Worker,
+ * and if a Worker is to be installed beside the in-cluster server.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";

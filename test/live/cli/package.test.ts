@@ -17,7 +17,7 @@ import { type Stage, startStage } from "../stage.ts";
 import { createVm } from "../vm.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-/** Folders of PATH without the Node from node_modules. CI runs Node 20, 22 and 24. */
+/** `MACHINE` leaves out the folders of node_modules, which contain another Node. CI runs Node 20, 22 and 24. */
 const FOLDERS = (process.env["PATH"] ?? "").split(delimiter);
 const MACHINE = FOLDERS.filter((folder) => !folder.includes("node_modules") && existsSync(join(folder, "npx")));
 

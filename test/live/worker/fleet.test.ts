@@ -1,4 +1,4 @@
-/** Tests one deployment with several clusters. A fault of one cluster never affects another cluster. */
+/** Tests one deployment of the Worker with several clusters. A fault of one cluster never affects another cluster. */
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";

@@ -1,4 +1,6 @@
-/** Measures a replica in a cluster with many VMs: its start, its memory, and its load while nothing changes. */
+/**
+ * Measures a replica of Lifeboat in a cluster with many VMs: its start, its memory, and its load while nothing changes.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../../tools/build-image.ts";
 import { applyInCluster } from "../../stage/in-cluster.ts";

@@ -1,4 +1,4 @@
-/** Fault: a NoExecute taint ends the virt-handler of another node. */
+/** Fault: a NoExecute taint evicts the virt-handler of a node other than the drained node. */
 import { atTimes, type Fault, setTaints, waited } from "../fault.ts";
 import { movableVms } from "../vms.ts";
 
@@ -6,10 +6,7 @@ const PLACE = "handler-ends";
 /** virt-handler does not tolerate this taint (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/**
- * A taint evicts virt-handler from the node. Without virt-handler, the node's VMs cannot migrate, so the run allows
- * them to stay.
- */
+/** A taint evicts virt-handler from the node. Without virt-handler, the node's VMs cannot migrate, so they may stay. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint evicts virt-handler from a node other than the drained node, until the taint is removed",
   simulated: true,

@@ -4,7 +4,7 @@ import { movableVms } from "../vms.ts";
 
 const PLACE = "memory-pressure";
 
-/** The kubelet reports memory pressure of the node, but evicts no pod. */
+/** The kubelet reports memory pressure of the node. It evicts no pod, because its grace period is longer than a run. */
 export const memoryPressure: Fault = {
   says: "a node other than the drained node runs out of memory",
   gate: "NodePressureEvictionLiveMigration",

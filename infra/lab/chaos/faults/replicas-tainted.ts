@@ -6,7 +6,7 @@ import { CONTROL_PLANE, NODE } from "../forms/in-cluster.ts";
 import { persist } from "../wait.ts";
 import { TAINT } from "./no-execute-taint.ts";
 
-/** The node of the replicas gets a taint. The shipped manifests contain a toleration for this taint. */
+/** The node of the replicas gets a taint. The replicas must stay, because the shipped manifests tolerate this taint. */
 export const replicasTainted: Fault = {
   says: "the node of all replicas of Lifeboat gets a NoExecute taint",
   form: "InCluster",

@@ -5,7 +5,7 @@ import { TAINT } from "./no-execute-taint.ts";
 
 const PLACE = "taint-comes-and-goes";
 
-/** A taint is set and removed again. The run allows a VM that is still on the node after the removal to stay. */
+/** A taint is set and removed again. A VM that is still on the node when the taint is removed may stay. */
 export const taintComesAndGoes: Fault = {
   says: "a node other than the drained node gets and loses a NoExecute taint several times",
   gate: "NoExecuteTaintEvictionLiveMigration",

@@ -18,7 +18,7 @@ export const CONTROL_PLANE = { key: "node-role.kubernetes.io/control-plane", eff
 const CLUSTER = "local";
 const WEBHOOK_TOKEN = "token-of-the-chaos-runs";
 const HTTPS_PORT = 8443;
-/** The status code of the answer to an invalid review with a valid webhook token. */
+/** A replica answers an invalid review with this status code if the webhook token is valid. */
 const NO_REVIEW = 400;
 const WEBHOOKS = [
   ["lifeboat", webhookConfigurations],

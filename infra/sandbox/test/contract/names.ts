@@ -1,5 +1,5 @@
 /**
- * Replaces each value that differs between runs with a name. For example, `<uid 1>` is the first UID in the answers.
+ * Substitutes a name for each value that differs between runs. For example, `<uid 1>` is the first UID in the answers.
  */
 
 const UID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
@@ -31,7 +31,7 @@ export class Names {
   readonly #values = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 
-  /** `values` maps names to values that are known before the first request. */
+  /** `values` contains the values that are known before the first request, keyed by name. */
   constructor(values: Readonly<Record<string, string>>) {
     for (const [name, value] of Object.entries(values)) this.#know(name, value);
   }
@@ -51,7 +51,7 @@ export class Names {
     return name;
   }
 
-  /** Replaces each value that differs between runs with a name. */
+  /** Substitutes a name for each value that differs between runs. */
   shown(value: unknown, field = ""): unknown {
     if (typeof value === "string") return this.#shownText(value, field);
     if (Array.isArray(value)) {
