@@ -1,6 +1,6 @@
 /**
- * Tests `lifeboat install` if a precondition is missing, if the in-cluster server is to be installed beside a Worker,
- * and if a Worker is to be installed beside the in-cluster server.
+ * Tests that `lifeboat install` fails if a value or a precondition is missing, and that an installation of the Worker
+ * replaces the in-cluster server.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
