@@ -1,7 +1,7 @@
 /**
  * Tests that one failed request loses no VM, leaves no object behind, and does not change how the evacuation ends. A
- * failed write is refused, gets no answer, or kills the function. A failed read is refused, gets no answer, or returns
- * old or empty data.
+ * write fails because it is refused, the request or its answer is lost, or Lifeboat crashes after it. A read fails
+ * because it is refused, gets no answer, or returns old or empty data.
  */
 import { describe, expect, test } from "vitest";
 import { type Flow, FLOWS, run } from "./adversity.ts";
@@ -9,8 +9,8 @@ import { present } from "../support/client.ts";
 import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./disturbance.ts";
 
 /**
- * The nightly run fails every request. The other runs fail each write in one way, and only the reads that `SEED`
- * selects.
+ * In the nightly run, each write fails in every way, and so do the first and the third read of each kind. In the other
+ * runs, each write fails in one way, and only the reads that `SEED` selects fail.
  */
 const IS_ALL = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SEED = 3;

@@ -23,7 +23,7 @@ export interface Flow extends Moves {
   readonly name: string;
   readonly configuration?: object;
   readonly asks: "evicts" | "deletes";
-  /** The flow repeats the action from `round` on, until the action succeeds. */
+  /** From `round` on, the person cancels or retries the Evacuation in each round, until this succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
   /** The number of rounds with requests. */
   readonly rounds?: number;

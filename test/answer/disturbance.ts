@@ -43,15 +43,16 @@ export const WRITE_FAULTS: Readonly<Record<string, Fault>> = {
 
 export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
-  // A broken connection is missing here, because the client repeats the read.
+  // A broken connection is not a fault in this list, because the client repeats the read.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // A read of the VMI returns the current VMI, because Lifeboat relies on a VMI that is as new as the Evacuations.
+  // The VMI is always current, because Lifeboat relies on a VMI that is as new as the Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));
     return Response.json(body, { status: code });
   },
-  // Lists of migrations stay complete, because Lifeboat finds in them what it deletes when an Evacuation ends.
+  // This fault does not affect lists of migrations. When an Evacuation ends, Lifeboat finds in these lists the
+  // migrations that it must delete.
   "is an empty list": (asked, { fake }) => {
     const { code, body } = fake.api.answer(asked);
     const isEmpty = asked.verb === "list" && asked.resource !== "virtualmachineinstancemigrations";
@@ -139,7 +140,7 @@ export class Disturbed {
     });
   }
 
-  /** Reconciles the VMI. In the cluster, the relay requests such a reconcile after a watch reports a change. */
+  /** Reconciles the VMI. In a real cluster, the relay requests this reconcile after a watch reports a change. */
   async report(vmi: NamespacedName): Promise<void> {
     if (this.#watching === undefined) return;
     const work = (deps: Deps) => reconcileRequested([{ kind: "VirtualMachineInstance", ...vmi }], deps);

@@ -1,6 +1,6 @@
 /**
- * Tests CONFORMANCE.md. Every requirement of the five proposals needs an existing test, an existing heading, or a
- * reason.
+ * Tests CONFORMANCE.md. Each requirement of the five proposals must refer to an existing test or to an existing heading
+ * of a document, or give a reason why Lifeboat does not implement it.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

@@ -180,8 +180,8 @@ describe.each(Object.entries(KINDS))("%s", (kind, { file, plural, code, unread, 
 });
 
 /**
- * Matches fields with a limit that Kubernetes, KubeVirt or an administrator sets, or fields with short texts of
- * Lifeboat.
+ * Matches fields that need no entry in `written`. Kubernetes, KubeVirt or an administrator sets their limit, or
+ * Lifeboat writes only short texts into them.
  */
 const OTHER_BOUNDS =
   /(name|namespace|nodeName|nodeEvacuation|nodes\.names(\[\])?|matchLabels\{\}|uid|UID|podName|Node|after|runStrategy|reason|whoCanFix|type|status\.conditions|guard\.\w+(\[\])?)$/;

@@ -46,7 +46,7 @@ export interface Answer {
   readonly retryAfter: string | null;
   readonly headers: Headers;
   readonly text: string;
-  /** The JSON, or undefined if the text is not JSON. */
+  /** The text parsed as JSON, or undefined if the text is not JSON. */
   readonly body: unknown;
 }
 

@@ -122,7 +122,10 @@ export function inShort(actions: readonly Action[]): string {
   return words.join(", ") || "-";
 }
 
-/** Returns `inShort` of a plan. If the Evacuation finishes but is not released yet, adds `inShort` of the next plan. */
+/**
+ * Returns `inShort` of a plan. If the Evacuation ends, and needs a cleanup or a start of its VM, adds `inShort` of the
+ * next plan.
+ */
 export function course(subject: EvacuationFacts, tweak: Partial<Around> = {}): string {
   const first = inShort(planned(subject, tweak));
   const status = statusAfter(subject, tweak);

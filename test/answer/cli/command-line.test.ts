@@ -111,7 +111,7 @@ const ODD = [
   "vm/",
 ];
 
-/** Lists each command. `ODD` stands for an argument. */
+/** Lists each command. A test replaces `ODD` with unusual words. */
 const PLACES: readonly (readonly string[])[] = [
   ["explain", "node", "ODD"],
   ["explain", "pod", "ODD"],
@@ -165,7 +165,7 @@ test.each(PLACES.map((place) => [place.join(" "), place] as const))(
       await writeFile(kubeconfig, kubeconfigText(NOWHERE));
       const code = await run([...place.map((word) => (word === "ODD" ? odd : word)), "--kubeconfig", kubeconfig], host);
       const said = err.join("");
-      // If the word is a valid name, the command fails because it cannot reach the cluster.
+      // If `odd` is a valid name, the command fails because it cannot reach the cluster.
       const context = JSON.stringify({ odd, code, said });
       expect([1, 2], context).toContain(code);
       expect(out, context).toEqual([]);

@@ -1,4 +1,7 @@
-/** Tests how the command parses the times for `--at` and `--until`, and how it prints these times before a request. */
+/**
+ * Tests how the command parses the times for `--at` and `--until`, and how it prints these times before it sends a
+ * request.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fullTime, timeLines, timeOf, timesOfOptions } from "../../../infra/cli/time.ts";
 

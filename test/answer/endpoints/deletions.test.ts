@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await app?.settle();
-  // If two requests fail at the same time, the answer waits for only one of them. Waits for the other one.
+  // If two requests fail at the same time, the answer waits for only one of them, so the test waits for the other one.
   await setImmediate();
 });
 

@@ -1,4 +1,7 @@
-/** Tests that the verdict of a preflight is right: drains nodes with VMs of every kind, with the shipped manifests. */
+/**
+ * Tests that the verdict of a preflight is right: drains nodes with random VMs in a fake cluster, and compares the
+ * results.
+ */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeCluster } from "../../support/cluster.ts";

@@ -74,7 +74,7 @@ test("a tick during a drain reads two objects per VM, writes nothing, and reads 
   app.pass(15);
   expect(await tick()).toBeLessThan(2.1);
   expect(requests.filter((label) => !/^(?:get|list|count) /.test(label))).toEqual([]);
-  // The first tick has also read the settings.
+  // The first tick also read the settings, so the test compares only later ticks.
   await tick();
   const before = objects;
   for (let i = 0; i < 60; i++) {

@@ -54,12 +54,18 @@ function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThe
   return isRight ? read : [...read, `${endpoint}: a caller without a valid key got ${code}`];
 }
 
-/** Lifeboat checks the length of a delivery before the signature. */
+/**
+ * Returns true if Lifeboat refused the caller. For a delivery, 413 also counts, because Lifeboat checks the length
+ * before the signature.
+ */
 function isRefused(key: Key, code: number): boolean {
   return code === 401 || (key === "Signature" && code === 413);
 }
 
-/** If a cluster's entry is invalid, Lifeboat answers a review before it checks the token. */
+/**
+ * Returns true if the answer is valid for a cluster without a valid entry. Lifeboat then answers before it checks the
+ * token. For a review, 200 is also valid.
+ */
 function isUnanswered(endpoint: EndpointName, code: number): boolean {
   return code >= 400 || ((endpoint === "evictions" || endpoint === "deletions") && code === 200);
 }
@@ -86,7 +92,9 @@ function presents(
   }
 }
 
-/** Returns the bearer token. Two headers arrive as one header with several words, which Lifeboat refuses. */
+/**
+ * Returns the bearer token. Two Authorization headers arrive as one header with several words, which Lifeboat refuses.
+ */
 function bearerOf(request: FuzzedRequest): string | undefined {
   return /^bearer +(?<token>\S+)$/i.exec(headersOf(request).get("authorization") ?? "")?.groups?.["token"];
 }

@@ -74,8 +74,8 @@ function answerProblems(
 const ADMISSION: ReadonlySet<EndpointName> = new Set(["evictions", "deletions"]);
 
 /**
- * Returns true if another code is also valid. A page may answer any code below 500, and a path with escapes can be
- * unknown.
+ * Returns true if the code is valid although contract.ts does not list it. A page may answer with any code below 500. A
+ * path with percent-encoding may lead to 404.
  */
 function isStray(request: FuzzedRequest, { code, text }: Answer): boolean {
   const { path } = request;

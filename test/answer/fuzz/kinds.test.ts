@@ -1,4 +1,4 @@
-/** Tests that Lifeboat and its command obey their contracts, even if Lifeboat's kinds contain any objects. */
+/** Tests that Lifeboat and its command obey their contracts for any objects of Lifeboat's kinds. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -64,7 +64,8 @@ describe("an action on migrations", () => {
     const migration = await theirs("deleted", labelled("deleted"));
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, uid: "another" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
-    // If the resourceVersion is old, the migration might have started after the read.
+    // Lifeboat does not delete a migration with an old resourceVersion, because the migration might have started after
+    // the read.
     expect(await act({ verb: "DeleteMigration", migration: { ...migration, resourceVersion: "1" } })).toBe("Conflict");
     expect(await find("of-deleted")).toBeDefined();
     expect(await act({ verb: "DeleteMigration", migration })).toBe("Done");

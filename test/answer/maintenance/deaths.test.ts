@@ -1,5 +1,6 @@
 /**
- * Tests that Lifeboat can crash before or after any write. The next function continues, and each action happens once.
+ * Tests that Lifeboat can crash before or after any write. The next process continues the work, and each action happens
+ * once.
  */
 import { describe, expect, test } from "vitest";
 import type { RequestInfo } from "../../support/cluster/request-info.ts";

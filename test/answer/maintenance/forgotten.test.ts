@@ -1,6 +1,6 @@
 /**
- * Tests that Lifeboat deletes old maintenance that the command created, and shortens the status of other old
- * maintenance.
+ * Tests that Lifeboat deletes old NodeEvacuations and RollingMaintenances that the command created. If another client
+ * created them, Lifeboat shortens their status.
  */
 import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";

@@ -76,7 +76,8 @@ test.each(Object.entries<Steps>(DEEDS))(
         return answer;
       };
       const app = openApp({ CLUSTERS: { prod: cluster.entry } }, undefined, { fetch: fetchNoting });
-      // The API server uses real time, and Lifeboat compares the API server's times with the clock of the app.
+      // Lifeboat compares its clock with times of the API server, which uses real time. So the clock of the app must
+      // show real time, too.
       app.pass((Date.now() - app.now().getTime()) / 1000 + 60);
       return { cluster, app };
     };
@@ -117,7 +118,10 @@ function usedBy(request: string): Used {
   return { verb, group, resource: [resource, ...within].join("/"), name };
 }
 
-/** Returns true if the rule permits the request. `evacuate/cancel` also needs the permission for `evacuate`. */
+/**
+ * Returns true if the rule permits the request. A rule for `evacuate` counts for `evacuate/cancel`, which needs both
+ * permissions.
+ */
 function isBy({ verb, group, resource, name }: Used, { verbs, apiGroups, resources, resourceNames }: Rule): boolean {
   const isOfResource = resources.some((one) => resource === one || resource.startsWith(`${one}/c`));
   const isNamed = resourceNames === undefined || resourceNames.includes(name);

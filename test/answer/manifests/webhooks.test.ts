@@ -19,8 +19,8 @@ const Review = z.object({
 });
 
 /**
- * The reviewed requests and their endpoints. If a pod is removed at once, the API server sends the deletion to the
- * webhook twice.
+ * The reviewed requests and their endpoints. This is a set, because the API server sends a deletion to the webhook
+ * twice if it removes the pod at once.
  */
 const asked = new Set<string>();
 let sandbox: Sandbox;
@@ -51,7 +51,7 @@ async function stopWebhook(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // The sandbox has no nodes, so only the tests delete pods.
+  // The sandbox has no nodes. Only the tests delete pods, so the webhook records no other deletions.
   sandbox = await startSandbox({ terminationSeconds: 0 });
   const site = { url: await startWebhook(), webhookToken: TOKEN, caPem: sandbox.caPem };
   await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard/guard.yaml"] });
@@ -129,7 +129,7 @@ describe("a deletion by the scheduler of a pod with the labels", () => {
     [{ "kubevirt.io": "hotplug-disk" },     true ],
     [{ "kubevirt.io": "virt-api" },         false],
     [{},                                    false],
-    // A CEL error would skip the webhook, or refuse the deletion.
+    // If a pod without labels caused a CEL error, the API server would skip the webhook or refuse the deletion.
     [undefined,                             false],
   ])("%j is reviewed: %s", async (labels, sent) => {
     expect(await isSent(SCHEDULER, labels)).toBe(sent);

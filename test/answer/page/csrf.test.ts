@@ -14,7 +14,7 @@ beforeAll(async () => {
   await visitor.post("/signin", { token: tokenOf() });
 });
 
-/** security/strangers.test.ts tests this refusal for every other path. */
+/** security/strangers.test.ts tests that all other paths refuse a form of another site. */
 const PATH = "/signin";
 const type = { "content-type": "application/x-www-form-urlencoded" };
 const evil = "https://evil.example";

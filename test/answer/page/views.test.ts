@@ -17,7 +17,7 @@ const PAGES = {
 };
 type View = keyof typeof PAGES;
 
-/** Adds a second cluster, because only several clusters have a common page. */
+/** Adds a second cluster, because only a visitor with several clusters gets the page of all clusters. */
 async function textOf(view: View, scene: Scene): Promise<string> {
   const there = await arriveAt({ prod: clusterOf(scene), quiet: new FakeCluster() });
   const answer = await there.get(PAGES[view]);

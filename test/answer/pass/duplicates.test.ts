@@ -1,6 +1,6 @@
 /**
- * Tests that an Evacuation stays active while a person's Evacuation of the same pod has the phase Duplicate. Every kind
- * of reconcile reads the Duplicate.
+ * Tests that an Evacuation for a drain taint stays active after the taint was removed, if a person's later Evacuation
+ * of the same pod ended with the phase Duplicate. Each kind of reconcile must read the later Evacuation.
  */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";

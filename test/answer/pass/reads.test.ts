@@ -75,7 +75,7 @@ test("an Evacuation continues if the evacuationNodeName of its VMI was removed a
   fake.configure({ disruptionBudgets: "Never" });
   fake.nodes.put(node());
   fake.pods.put(pod());
-  // Removes the recorded evacuationNodeName. The eviction below sets a new one.
+  // The Evacuation has recorded an evacuationNodeName, but this VMI has none. The eviction below sets it again.
   fake.vmis.put(vmi());
   fake.evacuations.put(evacuation());
   const app = openApp(fake);

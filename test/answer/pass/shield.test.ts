@@ -1,6 +1,6 @@
 /**
- * Tests the shutdown shield over several reconciles. Lifeboat sets the shield under node pressure, and ends it after
- * the pressure or after enough refusals.
+ * Tests the shutdown shield over several reconciles. Lifeboat sets the shield under node pressure. It ends the shield
+ * when the pressure ends or the shield has refused the shutdown long enough.
  */
 import { expect, test } from "vitest";
 import { reconcileActive, reconcileAll, reconcileRequested } from "../../../shared/reconcile/reconcile.ts";

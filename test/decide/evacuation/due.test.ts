@@ -1,4 +1,4 @@
-/** Tests for which Evacuations a reconcile may change something, by the Evacuation and its VMI only. */
+/** Tests whether a reconcile can change something for an Evacuation. Only the Evacuation and its VMI decide this. */
 import { expect, test } from "vitest";
 import { isPodDecisive, mayBeOver } from "../../../shared/evacuation/world.ts";
 import { isDue } from "../../../shared/evacuation/attempts.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests whether an Evacuation continues although its cause is gone. It continues if another Evacuation, which ended as
- * its Duplicate, has another cause.
+ * Tests whether an Evacuation continues although its cause is gone. It continues if an Evacuation with another cause
+ * has ended as its Duplicate, because that cause still requires the VM to move.
  */
 import { expect, test } from "vitest";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";

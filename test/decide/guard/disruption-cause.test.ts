@@ -47,7 +47,8 @@ describe("the guard's deadline", () => {
     expect(answerTo({ ...anew, now: at(120) })).toBe("DeadlinePassed");
   });
 
-  // A drain's Evacuation can exist for hours, and so can an Evacuation in the phase Duplicate beside it.
+  // A drain's Evacuation can exist for hours, and so can an Evacuation that ended as its Duplicate. The deadline of the
+  // Duplicate does not apply to a disruption that starts more than 30 s after this deadline.
   test.each([
     ["Preemption", -31, 0, 120],
     ["Preemption", -29, 0, "DeadlinePassed"],

@@ -138,7 +138,7 @@ describe("for any facts, a deletion", () => {
       const { started: begun, ...then } = after(first.verdict === "Refuse" ? first.actions : [], given);
       const { deadline } = begun[0]?.spec ?? {};
       if (deadline === undefined) return;
-      // Each retry sets the condition anew.
+      // Each retry of the deletion sets the condition of the pod again, with a new time.
       const disruptionTarget = {
         active: true,
         reason: REASON.Preemption,

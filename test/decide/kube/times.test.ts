@@ -1,4 +1,4 @@
-/** Tests which texts are times, and how far times reach. */
+/** Tests which texts are times, and that no computed time is later than the year 9999. */
 import { expect, test } from "vitest";
 import { hasCome, secondsAfter } from "../../../shared/settings/time.ts";
 
@@ -15,7 +15,7 @@ test.each([
   ["2026-11-20T12:00:01Z",            false],
   ["2026-11-20T12:00:00-02:00",       false],
   ["9999-12-31T23:59:59Z",            false],
-  // No time ever comes that is not in RFC 3339.
+  // A text that is neither a date nor a time in RFC 3339 is a time that never comes.
   ["2026-11-20T12:00:00+99:00",       false],
   ["2026-11-20T11:00:00",             false],
   ["20.11.2026",                      false],

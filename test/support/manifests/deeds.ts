@@ -128,8 +128,8 @@ export const DEEDS = steps({
     given: situations.overdue,
     done: tick,
   },
-  // This action has no configuration, because Lifeboat also lists budgets when it writes the conditions of a
-  // configuration.
+  // This action runs without a LifeboatConfiguration. With a LifeboatConfiguration, Lifeboat also lists budgets to
+  // write its conditions.
   "create a budget": { given: situations.createdVm, done: reconcile },
   "see that no budget is necessary": {
     configuration: { featureGates: { PreemptionEvictionLiveMigration: true } },

@@ -91,5 +91,5 @@ export const NODE_EVACUATIONS: readonly Draining[] = [
   { name: "n-gone",       becomes: "Gone",       status: { phase: "Gone", ...ENDED } },
 ];
 
-/** The condition of a finished Evacuation. Version 0.3 released a stopped VM as soon as it was off. */
+/** The condition Released of a finished Evacuation. Version 0.3 wrote it for a stopped VM as soon as the VM was off. */
 export const RELEASED = [condition("Released", "True", "Released")];

@@ -14,7 +14,7 @@ import { isFinal, isLauncher } from "../../../../shared/kube/objects.ts";
 
 export interface Options {
   readonly order: readonly string[];
-  /** Replaces the scripted plugin. */
+  /** The plugins that run instead of the scripted plugin. */
   readonly plugins?: readonly EnabledPlugin[];
   readonly policy?: Partial<DeschedulerPolicy>;
   readonly before?: Before;

@@ -18,7 +18,7 @@ import {
 } from "../../../support/fixtures.ts";
 import { openApp } from "../../../support/app.ts";
 
-/** Draws `usual` seven times more often than each other value. */
+/** Draws `usual` seven times as often as each other value. */
 function oneOf<T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> {
   return fc.constantFrom(...Array<T>(7).fill(usual), ...others);
 }
@@ -131,7 +131,8 @@ export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const app = openApp(fake, (request) => {
-    // Records the earlier read of the budget instead, because no decision reads a budget for another purpose.
+    // CreateBudget reads the budget, and creates only a missing budget. This function records the read, because no
+    // decision reads a budget for another purpose.
     if (request === "create poddisruptionbudgets") return;
     // This patch contains the user's name, which differs between an explanation and an eviction.
     if (request === "patch evacuations/status") return;

@@ -110,8 +110,8 @@ export class HostileCluster {
   }
 
   /**
-   * Checks that no text from an annotation or a body sends a request to another collection or impersonates another
-   * user.
+   * Checks that no text from an annotation or a body makes Lifeboat send a request to another collection, or
+   * impersonate another user.
    */
   #check(address: string, url: URL, init: RequestInit): void {
     const headers = new Headers(init.headers);

@@ -4,8 +4,8 @@ import { startHttpServer, type StubServer } from "../../../support/stub-server.t
 import { type HostileCluster, type HostileClock, SERVER } from "./hostile-cluster.ts";
 
 /**
- * Replaces the delays by short delays, because this test uses the real clock. If the
- * hostile cluster would never answer, this server closes the connection.
+ * Replaces the delays with short delays, because this test uses the real clock. Closes the connection of a request that
+ * the hostile cluster would never answer.
  */
 const SLOW_MS = 20;
 export const quickly: HostileClock = {

@@ -81,7 +81,7 @@ function rollingMaintenance({ spec, status = {} }: Maintained): JsonObject {
   return object({ metadata, spec: { nodes: { names: [NODE, "node02"] }, ...spec }, status });
 }
 
-/** A pod without requests. The nodes of a fake cluster have no allocatable CPU and memory. */
+/** The requests of a pod for which every node has enough CPU and memory. */
 export const ASKS_NOTHING = { requests: {} };
 
 export function clusterOf(scene: Scene): FakeCluster {

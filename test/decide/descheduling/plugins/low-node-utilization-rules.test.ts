@@ -19,7 +19,7 @@ import {
 const five = ["p1", "p2", "p3", "p4", "p5"];
 const fixed = five.map((name) => pod(name, UNEVICTABLE.daemonSet));
 
-/** Returns pods on a node with 1000m CPU. Each pod requests one of the percentages of this CPU. */
+/** Returns pods on a node with 1000m CPU. `percents` contains the share of this CPU that each pod requests. */
 const at = (name: string, percents: readonly number[]) =>
   percents.map((percent, i) => pod(`${name}-${i}`, { nodeName: name, requests: { cpu: percent * 10 } }));
 
@@ -59,7 +59,7 @@ describe("LowNodeUtilization", () => {
       nodes: [a, b, d].filter((n) => n !== undefined),
       pods: [...at("a", [20, 20, 20, 20, 20]), ...at("b", [20, 20, 20]), ...at("d", [20])],
     };
-    // Node d can receive pods with 30% of its CPU. The second evicted pod exceeds this limit.
+    // Node d can receive pods with 30% of its CPU. The second evicted pod exceeds this limit, so the plugin then stops.
     expect(evicted(lowNodeUtilization, cpu(20, 50), world(few))).toEqual(["a-0", "a-1"]);
   });
 });

@@ -167,7 +167,7 @@ describe("RemovePodsViolatingTopologySpreadConstraint", () => {
   test("counts pods that are already leaving as gone", () => {
     const seen = world({ nodes: nodesOf(2), pods: podsIn([4, 0], { spread: own }) }, {}, ["z0-3"]);
     expect(nominated(topologySpread, args(), seen)).toEqual(["z0-3", "z0-0"]);
-    // The pod `large` fits on no node. The plugin treats `large` as gone, because its evacuation is in progress.
+    // The pod `large` fits on no node. The plugin counts `large` as gone, because `large` is already being evacuated.
     const pods = [web("large", { requests: { cpu: 999_999 } }), web("small")];
     expect(nominated(topologySpread, args(), world({ nodes: nodesOf(2), pods }, {}, ["large"]))).toEqual(["large"]);
   });
