@@ -1,4 +1,7 @@
-/** Defines the type of tables by strategy and mobility. A table with a missing cell does not compile. */
+/**
+ * Defines the type of tables by eviction strategy and by whether the VM can migrate. A table with a missing cell does
+ * not compile.
+ */
 import { type Mobility } from "../../shared/eviction/table.ts";
 import { EVICTION_STRATEGIES, type EvictionStrategy } from "../../shared/settings/strategy.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Tests that the code in `shared` uses no clock, no randomness and no foreign imports. Tests that each folder imports
- * only folders of lower ranks. The compiler excludes the platform's types.
+ * Tests that the code in `shared` uses no clock and no randomness, and imports no modules from outside of `shared`,
+ * except zod/mini in schemas. Tests that each folder imports only folders of lower ranks. The compiler excludes the
+ * types of the platform.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -26,8 +27,8 @@ function isPure(file: string): boolean {
 }
 
 /**
- * Matches imports. A foreign import could add the platform's ambient types, so that the compiler would accept them
- * everywhere.
+ * Matches imports. A module from outside of `shared` could add the platform's ambient types, so that the compiler would
+ * accept them everywhere.
  */
 const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*["']([^"']+)["']/g;
 const IMPURE =

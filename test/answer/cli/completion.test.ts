@@ -61,7 +61,7 @@ test.each(["bash", "zsh", "fish"])("lifeboat completion %s prints a script that 
   expect(log.mock.calls.join("\n")).toContain("lifeboat complete -- ");
 });
 
-// The package bash-completion provides this function.
+// Normally, the package bash-completion provides `_get_comp_words_by_ref`. This script defines a replacement.
 const BASH = `_get_comp_words_by_ref() { cur="\${COMP_WORDS[COMP_CWORD]}"; words=("\${COMP_WORDS[@]}"); }
   source <(lifeboat completion bash)
   COMP_WORDS=(lifeboat expl) COMP_CWORD=1 COMP_LINE="lifeboat expl" COMP_POINT=13

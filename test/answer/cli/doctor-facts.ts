@@ -107,7 +107,7 @@ export function objectsOf(site = SITE): Installed {
 const NOTHING = { value: undefined };
 const TRIAL = { pod: "apps/virt-launcher-web", code: 201, message: "", warnings: '299 - "Lifeboat answers: allowed"' };
 
-/** `tweak` replaces some results of the reads. */
+/** Returns the reads of a healthy cluster. `tweak` replaces some of their results. */
 export function reads(tweak: Tweak = {}): DoctorReads {
   return {
     now: NOW,

@@ -1,4 +1,7 @@
-/** Tests which clusters Lifeboat knows, and their addresses: from CLUSTERS, from the registry, and from bindings. */
+/**
+ * Tests which clusters Lifeboat knows, and their addresses: from the variable CLUSTERS, from the registry in Workers
+ * KV, and from bindings of the Worker.
+ */
 import { expect, test } from "vitest";
 import type { ClusterRegistry } from "../../../functions/env.ts";
 import { clusterWith } from "../../support/cluster/one-vm.ts";

@@ -1,5 +1,6 @@
 /**
- * Tests that a tick reconciles again every five seconds while an evacuation is in progress, until the next tick is due.
+ * Tests that a scheduled run (tick) reconciles again every five seconds while an evacuation is in progress, until the
+ * next tick is due.
  */
 import { expect, test } from "vitest";
 import { type App, openApp } from "../../support/app.ts";

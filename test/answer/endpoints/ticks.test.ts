@@ -1,6 +1,6 @@
 /**
- * Tests which clusters a tick reaches. With the queue, each cluster has its own message. Without a queue, a cluster
- * that does not answer delays the other clusters by only a few seconds.
+ * Tests which clusters a scheduled run (tick) reaches. With a queue, each cluster has its own message. Without a queue,
+ * a cluster that does not answer delays the other clusters by only a few seconds.
  */
 import { describe, expect, test } from "vitest";
 import { isFullScan } from "../../../functions/schedule.ts";

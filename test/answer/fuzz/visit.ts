@@ -1,4 +1,7 @@
-/** Makes a visit: sends a few requests to one isolate with one cluster, and waits for the work after the answers. */
+/**
+ * Makes a visit: sends a few requests to one isolate with one cluster, and waits for work that continues after an
+ * answer.
+ */
 import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { VirtualClock } from "../../support/clock.ts";

@@ -19,8 +19,9 @@ export interface Stage {
 }
 
 /**
- * KubeVirt answers requests with `code`. No virt-controller runs, so the requests do not change the VM. `onWrite` runs
- * before each patch of a resource.
+ * Creates a NodeEvacuation, and a KubeVirt that answers requests to restart, stop or start a VM with `code`. A
+ * successful stop or start changes the VirtualMachine. virt-controller then changes the VMI if `isController` returns
+ * true. `onWrite` runs before each patch of a resource.
  */
 export function stage(
   spec: object,

@@ -1,4 +1,7 @@
-/** Starts an API server with the shipped manifests and without controllers, and shortens its answers. */
+/**
+ * Starts an API server with the shipped manifests and without controllers. Reduces each of its answers to the code and
+ * the message.
+ */
 import * as z from "zod/mini";
 import {
   applyManifests,

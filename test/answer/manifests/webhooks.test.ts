@@ -139,8 +139,8 @@ describe("a deletion by the scheduler of a pod with the labels", () => {
 const ready = (status: string, reason?: string) => ({ type: "Ready", status, ...(reason && { reason }) });
 
 /**
- * Upstream: in the condition Ready of a pod that is not ready, the kubelet sets a reason
- * (pkg/kubelet/status/generate.go). If the node is lost, MarkPodsNotReady in pkg/controller/util/node sets no reason.
+ * In the condition Ready of a pod that is not ready, the kubelet sets a reason (kubernetes/kubernetes
+ * pkg/kubelet/status/generate.go). If the node is lost, MarkPodsNotReady in pkg/controller/util/node sets no reason.
  */
 describe("a deletion by the scheduler of a launcher pod", () => {
   const disrupted = { type: "DisruptionTarget", status: "True", reason: "PreemptionByScheduler" };

@@ -1,4 +1,4 @@
-/** Tests how a tick handles pods that a NoExecute taint evicts, and which requests the tick sends. */
+/** Tests how a scheduled run (tick) handles pods that a NoExecute taint evicts, and which requests the tick sends. */
 import { describe, expect, test } from "vitest";
 import { scanActive } from "../../../functions/reconcile.ts";
 import type { Stores } from "../../../shared/kube/cache.ts";

@@ -139,7 +139,7 @@ test("while the Worker fails on one object, it gets all other objects, new objec
       .filter((id) => id !== "vm-3.1")
       .toSorted(),
   );
-  // From now on, the relay retries every five seconds.
+  // After these 30 seconds, the relay has reached its longest back-off, and retries every five seconds.
   for (let seconds = 0; seconds < 30; seconds++) await pass(1000);
   delivery.put(vmiEvent("new"));
   await pass(500);

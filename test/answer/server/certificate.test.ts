@@ -1,4 +1,7 @@
-/** Tests whether a caBundle trusts a certificate directly or through its issuer, as the API server decides. */
+/**
+ * Tests how Lifeboat decides whether a caBundle trusts a certificate directly or through its issuer. The API server
+ * decides in the same way.
+ */
 import { beforeAll, expect, test } from "vitest";
 import { makeCertificate, validityFrom } from "../../../infra/cli/install/make-certificate.ts";
 import { createAuthority } from "../../../infra/sandbox/index.ts";

@@ -1,4 +1,7 @@
-/** Tests that only the replica with the Lease runs ticks, and that another replica takes over the Lease. */
+/**
+ * Tests that only the replica with the Lease starts scheduled runs (ticks), and that another replica takes over the
+ * Lease.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSteppedClock, leases, type Sandbox, type SteppedClock } from "../../../infra/sandbox/index.ts";
 import { SERVER } from "../../../infra/lab/stage/in-cluster.ts";

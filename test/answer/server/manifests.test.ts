@@ -75,7 +75,8 @@ test.each<[string, Home]>([
   ["kubernetes", { in: "Worker", url: URL_OF_WORKER, webhookToken: "webhook-token" }],
   ["server/kubernetes", { in: "Cluster", image: "registry.example.com/lifeboat:0.4.0" }],
 ])("kubectl apply -k infra/%s applies what the command installs", (kustomization, home) => {
-  // The administrator owns the LifeboatConfiguration. The command only creates the object and enables feature gates.
+  // The manifests contain no LifeboatConfiguration, because the administrator owns it. The command only creates the
+  // object and enables feature gates.
   const installed = plannedFor(home).filter(({ kind }) => kind !== "LifeboatConfiguration");
   expect(byName(build(fileURLToPath(new URL(kustomization, infra))))).toEqual(byName(installed));
 });

@@ -1,6 +1,6 @@
 /**
- * Tests when Lifeboat sets a VMI's evacuationNodeName, who has set it, urgent attempts, and the cooldown after a
- * migration.
+ * Tests when Lifeboat sets a VMI's evacuationNodeName, when KubeVirt sets it instead, which attempts are urgent, and
+ * how long Lifeboat waits after a migration.
  */
 import { expect, test, describe } from "vitest";
 import { type Cause, CAUSES } from "../../../shared/kube/evacuation.ts";

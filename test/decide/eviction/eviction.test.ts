@@ -1,6 +1,6 @@
 /**
- * Tests requests to evict a VM's launcher pod. The tables list the answer by strategy and mobility, and the Evacuation
- * that a request creates, joins or waits for. A marked VM has an evacuationNodeName.
+ * Tests requests to evict a VM's launcher pod. The tables list the answer by eviction strategy and by whether the VM
+ * can migrate, and the Evacuation that a request creates, joins or waits for. A marked VM has an evacuationNodeName.
  */
 import { describe, expect, test } from "vitest";
 import { doMigrationsDecide, type EvictionFacts } from "../../../shared/eviction/decide.ts";

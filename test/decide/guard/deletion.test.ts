@@ -1,6 +1,6 @@
 /**
- * Tests which deletions the guard refuses, by strategy, mobility and cause, and why the guard allows the other
- * deletions.
+ * Tests which deletions the guard refuses, by eviction strategy, cause and whether the VM can migrate, and why the
+ * guard allows the other deletions.
  */
 import { describe, expect, test } from "vitest";
 import {

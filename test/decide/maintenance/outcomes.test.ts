@@ -194,7 +194,7 @@ test("with more VMs than a status can list, every guest that ended is named, and
   history.look();
   expect([history.ne.status.outcomes.length, countsNow()?.total, countsNow()?.left]).toEqual([500, 620, 620]);
   for (const [i, vm] of history.vms.entries()) {
-    // The status lists at most 500 of the 620 VMs. The VMs of this branch are not in the list.
+    // The status lists at most 500 of the 620 VMs, so these last VMs are missing from the list.
     if (i >= 580) history.evacuate(vm, "Restarted", "Again", "Restarted");
     else if (i >= 20) history.evacuate(vm, "Moved", "Elsewhere", "Moved");
     if (i % 100 === 99) history.look();

@@ -1,4 +1,4 @@
-/** Tests whether the installed webhook configurations send reviews to Lifeboat. */
+/** Tests how Lifeboat finds out whether the installed webhook configurations send reviews to Lifeboat. */
 import { expect, test } from "vitest";
 import { WebhookConfiguration } from "../../../shared/kube/schemas/webhooks.ts";
 import { webhookState, WEBHOOK_OBJECTS, type WebhookEndpoint } from "../../../shared/settings/webhooks.ts";

@@ -37,7 +37,7 @@ export const NOT_FOUND = failure(404, "NotFound");
 const CONFLICT = failure(409, "Conflict");
 const INVALID = failure(422, "Invalid");
 
-/** Other clients of the cluster: admission webhooks, and controllers that react immediately. */
+/** Other components of the cluster: admission webhooks, and controllers that react immediately. */
 export interface Parties {
   readonly review?: (asked: RequestInfo, found: JsonObject | undefined) => Reply | undefined;
   /** Returns the object to store, or a refusal. */

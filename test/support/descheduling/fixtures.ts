@@ -1,4 +1,6 @@
-/** Creates nodes, pods and clusters as in upstream's tests, and runs a plugin for descheduling. */
+/**
+ * Creates nodes, pods and clusters as in the tests of kubernetes-sigs/descheduler, and runs a plugin for descheduling.
+ */
 import { defaultEvictor, EvictorArguments } from "../../../shared/descheduling/plugins/default-evictor.ts";
 import type { Arguments as LowNodeUtilizationArguments } from "../../../shared/descheduling/plugins/low-node-utilization.ts";
 import type {

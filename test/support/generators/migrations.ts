@@ -16,7 +16,9 @@ export const anyMigration = fc.record({
   blocked: often<string | undefined>(undefined, names.OVER_QUOTA, "migrationBlockedByBackup"),
 });
 
-/** The fields of a VM that can move only with this migration to another cluster. */
+/**
+ * The fields of a VM that cannot migrate within its cluster. Only its running migration to another cluster can move it.
+ */
 export const SENT = {
   strategy: "LiveMigrateIfPossible",
   migratable: "False",

@@ -96,7 +96,7 @@ const TELLING: readonly ((e: Evacuation) => Partial<Vm>)[] = [
   () => ({ mark: undefined, evacuations: [], migration: undefined }),
   // Lifeboat cancelled the Evacuation, but stopped before it removed evacuationNodeName.
   (e) => ({ mark: NODE, evacuations: [{ ...e, phase: "Withdrawn", left: true }] }),
-  // The owner moves the VM without a migration by KubeVirt.
+  // The eviction strategy is External, so the owner must move the VM. KubeVirt cannot migrate the VM.
   (e) => ({ strategy: "External", migratable: "False", mark: undefined, evacuations: e.failed ? [e] : [] }),
 ];
 

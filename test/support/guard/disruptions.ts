@@ -1,6 +1,6 @@
 /**
  * Creates disruptions that bypass evictions: deletions by the scheduler, pods with the condition DisruptionTarget, and
- * nodes.
+ * deletions before a node is terminated.
  */
 import { decideDeletion, type DeletionDecision, type DeletionFacts } from "../../../shared/guard/decide.ts";
 import { type GuardCause, GUARDED } from "../../../shared/settings/guarded.ts";

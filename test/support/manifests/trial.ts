@@ -1,4 +1,4 @@
-/** Defines an action of Lifeboat in a cluster that needs permissions. */
+/** Defines an action that Lifeboat performs in a cluster, and that needs permissions. */
 import { COOKIE, signGrant } from "../../../functions/page/session.ts";
 import type { KubeObject, Resource } from "../../../infra/sandbox/index.ts";
 import { type Answer, asOperator, asWebhook, type App } from "../app.ts";

@@ -23,7 +23,7 @@ const ASKED = {
   unchecked: [],
 } as const;
 
-/** Returns the launcher pod of the VM `name` on node01. It requests 1 CPU and 2 GiB. */
+/** Returns the launcher pod of the VM `name` on node01. The pod requests 1 CPU and 2 GiB of memory. */
 export function launcher(name: string, tweak: Partial<PreflightPod> = {}): PreflightPod {
   const uid = `pod-${name}`;
   return {

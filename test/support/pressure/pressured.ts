@@ -36,7 +36,7 @@ interface Sizes {
   readonly guest?: number;
 }
 
-/** Returns a VM with this name on the node under pressure. It requests 1 GiB of memory. */
+/** Returns a VM with this name on the node under pressure. The VM requests 1 GiB of memory. */
 export function vmOnNode(
   name: string,
   { priority = 0, request = 1, guest = 1 }: Sizes = {},

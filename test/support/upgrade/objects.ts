@@ -1,4 +1,4 @@
-/** Lists objects in every phase of version 0.3, and the phases that this version gives them. */
+/** Lists objects in every phase of version 0.3, and the phase that the current version gives each object. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { wholeSeconds } from "../../../shared/settings/time.ts";

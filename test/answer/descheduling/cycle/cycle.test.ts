@@ -10,7 +10,10 @@ import { at, newborn, time, without } from "../../../support/fixtures.ts";
 import { clusterOf, cycle, leaseOf, nth, put, results, setStatus } from "./cycles.ts";
 import { plainPod, vmPod } from "../../../support/descheduling/worlds.ts";
 
-/** Follows the steps of upstream's cache test. Each step checks the evacuations in progress and the evicted pods. */
+/**
+ * Follows the steps of the cache test of kubernetes-sigs/descheduler. Each step checks the evacuations in progress and
+ * the evicted pods.
+ */
 test("cycles count evacuations that are requested, confirmed, cancelled and ended as upstream does", async () => {
   const p2 = vmPod("p2");
   const fake = clusterOf(vmPod("p1"), p2, plainPod("p3"), plainPod("p4"));

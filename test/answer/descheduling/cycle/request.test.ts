@@ -1,6 +1,6 @@
 /**
- * Tests the Evacuations and evictions that the descheduler requests: the fields, the answers, the records, and the
- * expiry.
+ * Tests the Evacuations and evictions that the descheduler requests: the fields, the answers, the recorded Events, and
+ * the withdrawal of Evacuations that are older than the TTL.
  */
 import { expect, test } from "vitest";
 import type { EvacuationSpec, EvacuationStatus } from "../../../../shared/kube/evacuation.ts";

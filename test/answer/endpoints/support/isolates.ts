@@ -84,7 +84,7 @@ interface Isolate {
   readonly requests: number;
 }
 
-/** Draws one to four isolates that can be killed. Adds one isolate for each task of `beside`. */
+/** Draws one to four isolates that can be killed. Adds one isolate that is never killed for each task of `beside`. */
 export function some(task: fc.Arbitrary<Task>, ...beside: readonly Task[]): fc.Arbitrary<readonly Isolate[]> {
   const requests = fc.option(fc.nat(12), { nil: Infinity });
   const mortal = fc.array(fc.record({ task, requests }), { minLength: 1, maxLength: 4 });

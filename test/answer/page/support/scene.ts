@@ -18,7 +18,7 @@ export interface Scene {
   readonly nodeEvacuation?: Maintained;
   readonly rolling?: Pick<Maintained, "spec" | "status">;
   readonly pods?: readonly ReturnType<typeof plainPod>[];
-  /** Conditions of the LifeboatConfiguration that are not as in a healthy cluster. */
+  /** Conditions of the LifeboatConfiguration that differ from the conditions in a healthy cluster. */
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
 }
 

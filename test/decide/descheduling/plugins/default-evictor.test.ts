@@ -1,4 +1,4 @@
-/** Tests DefaultEvictor with upstream's test cases, one for each protection. */
+/** Tests DefaultEvictor with the test cases of kubernetes-sigs/descheduler, one for each protection. */
 import { describe, expect, test } from "vitest";
 import {
   DEFAULT_PROTECTIONS,

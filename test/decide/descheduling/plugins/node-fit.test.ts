@@ -1,4 +1,4 @@
-/** Tests NodeFit with upstream's test cases, and each rule separately. */
+/** Tests NodeFit with the test cases of kubernetes-sigs/descheduler, and each rule separately. */
 import { describe, expect, test } from "vitest";
 import type { PodTerm, ScheduledNode, ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import { nodeFit } from "../../../../shared/descheduling/plugins/node-fit.ts";

@@ -1,4 +1,7 @@
-/** Tests RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints and PodLifeTime with upstream's test cases. */
+/**
+ * Tests RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints and PodLifeTime with the test cases of
+ * kubernetes-sigs/descheduler.
+ */
 import { expect, test, describe } from "vitest";
 import type { ScheduledPod } from "../../../../shared/kube/scheduled-pod.ts";
 import {
