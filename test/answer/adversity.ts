@@ -25,7 +25,7 @@ export interface Flow extends Moves {
   readonly asks: "evicts" | "deletes";
   /** From `round` on, the person cancels or retries the Evacuation in each round, until this succeeds. */
   readonly person?: { readonly round: number; readonly does: "cancels" | "retries" };
-  /** The number of rounds with requests. */
+  /** The number of rounds in which a client tries to evict or delete the pod. */
   readonly rounds?: number;
   readonly end: { readonly node: string; readonly phases: readonly string[] };
 }

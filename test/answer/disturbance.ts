@@ -45,7 +45,8 @@ export const READ_FAULTS: Readonly<Record<string, Fault>> = {
   "is forbidden": refusal(403, "Forbidden"),
   // A broken connection is not a fault in this list, because the client repeats the read.
   "gets no answer in time": () => Promise.reject(new ClusterError({ reason: "DeadlineExceeded" })),
-  // The VMI is always current, because Lifeboat relies on a VMI that is as new as the Evacuations.
+  // A read of the VMI still returns the current VMI, because Lifeboat relies on a VMI that is as new as the
+  // Evacuations.
   "is as old as the round before": (asked, { fake, before }) => {
     const isVmi = asked.label === "get virtualmachineinstances";
     const { code, body } = fake.api.at(isVmi ? fake.api.snapshot() : before, () => fake.api.answer(asked));

@@ -1,4 +1,4 @@
-/** A server on loopback that returns fixed answers and records its requests, for requests that do not use `fetch`. */
+/** A server on loopback that returns fixed answers and records requests. It serves clients that do not use `fetch`. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";

@@ -1,4 +1,4 @@
-/** Tests the status of the LifeboatConfiguration after a full scan. */
+/** Tests the status of the LifeboatConfiguration after a full scan of the cluster. */
 import { beforeEach, expect, test } from "vitest";
 import { missingRights } from "../../../functions/conditions.ts";
 import { DEFAULT_SETTINGS, type FeatureGate } from "../../../shared/settings/settings.ts";

@@ -1,7 +1,7 @@
 /**
  * Tests deletions that bypass evictions. Lifeboat refuses the deletion at once, names the time of the next retry, and
- * marks the VM, even if other requests fail. If Lifeboat cannot read the facts, the review fails, and policies in the
- * API server decide.
+ * sets the VMI's evacuationNodeName, even if other requests fail. If Lifeboat cannot read the facts, the review fails,
+ * and policies in the API server decide.
  */
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

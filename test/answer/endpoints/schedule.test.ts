@@ -1,4 +1,4 @@
-/** Tests that the schedule runs a tick for every cluster, and that a request runs a full reconcile. */
+/** Tests that the schedule starts a run (tick) for every cluster, and that a request starts a full reconcile. */
 import { describe, expect, test } from "vitest";
 import { tickTime } from "../../../infra/lab/stage/tick-times.ts";
 import { list, clusterWith } from "../../support/cluster/one-vm.ts";

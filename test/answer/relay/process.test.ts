@@ -1,4 +1,7 @@
-/** Tests the process and the permissions of the relay's image and manifests without a container runtime. */
+/**
+ * Tests the process of the relay's image, and that the permissions in its manifests are sufficient. The test needs no
+ * container runtime.
+ */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";

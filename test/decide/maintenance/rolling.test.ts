@@ -1,4 +1,7 @@
-/** Tests each rule for the next step of a RollingMaintenance. A claimed node has the phase Starting. */
+/**
+ * Tests each rule for the next step of a RollingMaintenance. A claimed node has the phase Starting, and does not have a
+ * NodeEvacuation yet.
+ */
 import { describe, expect, test } from "vitest";
 import { asPartOf, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
 import { rollingStatusAfter } from "../../../shared/maintenance/rolling/status.ts";

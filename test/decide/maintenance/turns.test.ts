@@ -1,4 +1,4 @@
-/** Tests the order in which VMs leave the node, and when guests are shut down. */
+/** Tests the order in which VMs leave a node that is being evacuated, and when their guests are shut down. */
 import { describe, expect, test } from "vitest";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import { isShutdownDue } from "../../../shared/maintenance/blockers.ts";

@@ -18,8 +18,8 @@ import { at, evacuation, migration, node, NODE, NOW, vmi } from "../../support/f
 import { evacuationOf, PRESSURED, pressureWorld, relieving, vmOnNode } from "../../support/pressure/pressured.ts";
 
 /**
- * The launcher destroys the guest 315 s after the request to shut down. The shutdown takes 90 s, and a tick can be 75 s
- * late. The shield can refuse the shutdown for the rest: 315 s - 90 s - 75 s = 150 s.
+ * The launcher destroys the guest 315 s after the request to shut down. The shutdown takes 90 s, and a scheduled run of
+ * Lifeboat can be 75 s late. The shield can refuse the shutdown for the rest: 315 s - 90 s - 75 s = 150 s.
  */
 const SHIELD = { maxPodGracePeriodSeconds: 600, shutdownSeconds: 90 };
 const HOLD = 150;
