@@ -1,6 +1,6 @@
 /**
- * Tests each rule for the next step of a RollingMaintenance. A claimed node has the phase Starting, and does not have a
- * NodeEvacuation yet.
+ * Tests each rule for the next step of a RollingMaintenance. In the titles, a claimed node is a node with the phase
+ * Starting.
  */
 import { describe, expect, test } from "vitest";
 import { asPartOf, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
