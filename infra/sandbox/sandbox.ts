@@ -76,7 +76,7 @@ export interface RealOptions extends SandboxOptions {
   readonly controlPlane: {
     /** The folder with the programs. README.md describes this folder. */
     readonly binaries: string;
-    /** Whether the next sandbox of this process reuses the control plane. If true, `stop` only reverts all changes. */
+    /** If true, `stop` keeps the control plane for the next sandbox of this process, and reverts all changes. */
     readonly reuse?: boolean;
   };
 }

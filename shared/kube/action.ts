@@ -78,7 +78,7 @@ export type Action =
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /** Uncordons the node and removes the cordoned-by annotation. If `stays` is set, removes only the annotation. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
-  /** Sets or removes the taint of nodes that still wait to be drained by a RollingMaintenance. */
+  /** Sets or removes the taint that marks a node as one that a RollingMaintenance will drain later. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Makes KubeVirt restart or stop the VM. */

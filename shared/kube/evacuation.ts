@@ -63,7 +63,7 @@ export const END_PHASES = ["Moved", "Restarted", "Stopped", "Abandoned", "Withdr
 
 /**
  * `Stalled` means that the migration has not started although KubeVirt's limits allow it. `Released` means that the
- * cleanup after the end is complete, and that a VM which Lifeboat stopped has started again.
+ * Evacuation has ended and is cleaned up, and that its VM runs again if Lifeboat had stopped it.
  */
 export const CONDITION_TYPES = ["Marked", "Stalled", "Evacuated", "Failed", "Released"] as const;
 

@@ -68,7 +68,7 @@ export interface DrainFlags {
   readonly deleteEmptyDirData: boolean;
   /** The number of VMs that are asked to leave at the same time. Absent if only KubeVirt's limits apply. */
   readonly concurrency?: number;
-  /** The order in which VMs are asked to leave. If absent, the order is unknown, and the largest VM is placed first. */
+  /** The order in which the VMs leave the node. If the order is absent, the forecast places the largest VM first. */
   readonly order?: "ByPriority" | "SmallestFirst" | "LargestFirst";
 }
 

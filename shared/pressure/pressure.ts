@@ -1,6 +1,6 @@
 /**
- * Node pressure. Selects VMs that move away from a node under pressure, before the kubelet ends their pods or while it
- * ends them.
+ * Selects the VMs that Lifeboat moves away from a node under pressure: before the kubelet ends their pods, or while the
+ * kubelet ends them.
  */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";

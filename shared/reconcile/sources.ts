@@ -51,7 +51,7 @@ function ruleFor(key: NamespacedName, { pods = [] }: Known, { settings, clock, w
   return (facts: Facts) => decideOnVmi(key, pods, { facts, ...moment });
 }
 
-/** Returns sources that may be outdated, in the order in which they are tried. */
+/** Returns the sources whose facts can be outdated, in the order in which Lifeboat tries them. */
 function sourcesOf(
   key: NamespacedName,
   { evacuations, pods = [], reviewed }: Known,

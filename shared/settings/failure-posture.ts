@@ -44,8 +44,8 @@ export function undecidedMessage(request: "eviction" | "deletion", what: string,
 const UNDECIDED = "cannot decide on the";
 
 /**
- * Returns true if the text says that Lifeboat could not read the facts. Nevertheless, the VM's evacuation might have
- * started, because the answer to Lifeboat's own request can be lost.
+ * Returns true if the text says that Lifeboat could not decide. The VM's evacuation might still have started, if the
+ * API server performed Lifeboat's request but its answer was lost.
  */
 export function saysUndecided(words: string): boolean {
   return words.startsWith(UNDECIDED);

@@ -8,7 +8,7 @@ export interface ChaosVm {
    * fault uses.
    */
   readonly place: string;
-  /** KubeVirt does not know the strategy `Unknown`. */
+  /** `Unknown` stands for a strategy that KubeVirt does not know. */
   readonly strategy: "LiveMigrate" | "LiveMigrateIfPossible" | "External" | "None" | "Unknown";
   readonly migratable: boolean;
   /** The number of migrations that fail before a migration succeeds. */

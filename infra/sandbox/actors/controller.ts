@@ -48,7 +48,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** If a key is scheduled several times, it is reconciled at the earliest of these times. */
+  /** Reconciles the key later. If the key already has a timer, only the earlier timer counts. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);

@@ -36,7 +36,7 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // The migration's UID is missing until the other namespace or cluster has answered.
+      // When the VM moves to another namespace or cluster, the migration has no UID before that side has answered.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,

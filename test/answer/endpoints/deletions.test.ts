@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await app?.settle();
-  // If two requests fail at the same time, the answer waits for only one of them, so the test waits for the other one.
+  // Lifeboat answers when one of its requests has failed. Another one can still fail, so the test waits for it.
   await setImmediate();
 });
 

@@ -23,7 +23,7 @@ const TokenRequest = z.object({ status: z.object({ token: z.string() }) });
 export interface Installed {
   readonly sandbox: Sandbox;
   readonly connect: () => Client;
-  /** A client with the server's token, for requests that the server never sends. */
+  /** A client with the server's token. Tests send requests with it that the server itself never sends. */
   readonly server: KubeClient;
 }
 
