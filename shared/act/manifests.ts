@@ -158,7 +158,7 @@ export function label({ vmi, urgency }: ActionOf<"Label">): readonly Operation[]
   return [...unmoved(vmi), ...addTo("labels", { exists, resourceVersion }, { [names.EVACUATION_LABEL]: urgency })];
 }
 
-/** Removes Lifeboat's label and KubeVirt's annotation, which would delay the VM's migration in the next drain. */
+/** Removes Lifeboat's label and KubeVirt's annotation. The annotation would delay the migration in the next drain. */
 export function unlabel(vmi: VmiFacts): readonly Operation[] {
   const { evacuationLabel, evacuationNodeName, evictionSource } = vmi;
   if (evacuationLabel === undefined && evictionSource === undefined) return [];

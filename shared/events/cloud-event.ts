@@ -1,5 +1,5 @@
 /**
- * Defines the relay's events: batches of CloudEvents 1.0 in JSON. An event only names an object, and Lifeboat reads the
+ * Defines the relay's events: batches of CloudEvents 1.0 in JSON. An event names an object, and Lifeboat reads the
  * object's current state. Late or repeated events therefore do no harm.
  */
 import * as z from "zod/mini";

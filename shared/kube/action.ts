@@ -55,7 +55,7 @@ export type Action =
    * after any error.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
-  /** Corrects minAvailable, selector and owner of the budget. A permanent refusal does not stop the next actions. */
+  /** Corrects minAvailable, selector and owner of Lifeboat's budget. A permanent refusal does not end the chain. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Deletes a pod. If `graceSeconds` is absent, the pod's own grace period applies. */
@@ -138,8 +138,9 @@ export interface NewEvacuation extends NamespacedName {
 }
 
 /**
- * Contains chains of actions. The actions of a chain are performed in order. A failed action ends its chain, unless the
- * action is optional. If `again` is set, another reconcile follows at once.
+ * Contains chains of actions. The actions of a chain are performed in order. A conflict or an error ends the chain,
+ * unless the action is optional. A permanent refusal of a budget does not end the chain. If `again` is set, another
+ * reconcile follows at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];

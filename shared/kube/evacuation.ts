@@ -24,8 +24,8 @@ export type Urgency = "normal" | "urgent";
 
 /**
  * With an `urgent` cause, the guest is stopped unless it migrates in time. `asksToEvict` is true if a
- * PodDisruptionBudget can refuse the request. `mark` says what makes KubeVirt evacuate the VMI: the Eviction itself
- * (`OfRequest`), a request by Lifeboat (`Asked`), or the drain taint (`NotNeeded`).
+ * PodDisruptionBudget can refuse the request. `mark` says what makes KubeVirt evacuate the VMI: the Eviction, which
+ * KubeVirt's webhook reviews (`OfRequest`), a request by Lifeboat (`Asked`), or the drain taint (`NotNeeded`).
  */
 export const CAUSE = {
   ApiEviction: { urgency: "normal", asksToEvict: true, mark: "OfRequest" },

@@ -49,7 +49,7 @@ export const EVACUATION_LABEL = "lifeboat.dev/evacuation";
 
 /**
  * While this label contains a time, virt-handler does not shut the VMI down. At this time, in seconds since the epoch,
- * Lifeboat reads the Events that show when virt-handler tried to. The value `over` ends the delay.
+ * Lifeboat reads the Events of refused shutdowns. The value `over` ends the delay.
  */
 export const SHIELD_LABEL = "lifeboat.dev/shield";
 

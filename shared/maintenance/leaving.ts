@@ -66,7 +66,8 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
 }
 
 /**
- * Removes only Lifeboat's annotation, and leaves the node cordoned. Lifeboat uncordons no node without this annotation.
+ * Removes only Lifeboat's annotation. Lifeboat uncordons no node without this annotation, so the node stays cordoned
+ * until a person uncordons it.
  */
 function handedOver(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];

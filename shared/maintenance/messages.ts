@@ -41,7 +41,7 @@ export const MAINTENANCE_MESSAGES = {
   progress: ({ total, left, moving, waiting, blocked }: VmCounts, pods: number) => {
     if (left + moving === 0) return `no VM is left; other pods that have to leave: ${pods}`;
     if (left === 0) return `no VM is left; VMs that are still arriving on other nodes: ${moving}`;
-    // `moving` also counts VMs that already run on another node. These VMs are not among the VMs left.
+    // `moving` also counts VMs that already run on another node. `left` does not, so `moving` cannot be used here.
     return `${left} of ${total} VMs are left: ${left - waiting - blocked} moving, ${waiting} waiting, ${blocked} blocked`;
   },
   stuck: (count: number, first: (NamespacedName & { readonly message: string }) | undefined) =>

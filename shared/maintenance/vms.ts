@@ -140,7 +140,8 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
 }
 
 /**
- * Lifeboat restarts or stops only VMs with these run strategies, because KubeVirt's subresource `start` restores them.
+ * Lifeboat restarts or stops only VMs with these run strategies, because KubeVirt's subresource `start` restores them
+ * after a stop.
  */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];

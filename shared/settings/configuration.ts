@@ -1,6 +1,6 @@
 /**
  * LifeboatConfiguration: the administrator's settings, merged with settings of the KubeVirt object. The CRD in the
- * cluster can be older or newer than this version of Lifeboat, so each field is parsed separately.
+ * cluster can be older or newer than this version of Lifeboat, so Lifeboat leaves out fields that it cannot parse.
  */
 import * as z from "zod/mini";
 import {

@@ -52,8 +52,8 @@ export const SCHEMA = {
     maxBackoffSeconds: seconds(320),
     /**
      * After the creation of an Evacuation or the end of its back-off, Lifeboat waits this long for KubeVirt to create
-     * the migration, and then creates it. KubeVirt has the same time to set the descheduler's annotations on launcher
-     * pods.
+     * the migration, and then creates it. Lifeboat also waits this long before it sets the descheduler's annotations
+     * on launcher pods, because KubeVirt can set them.
      */
     adoptSeconds: seconds(60),
     /**
@@ -93,7 +93,7 @@ export const SCHEMA = {
       "system:serviceaccount:karpenter:karpenter",
     ]),
   }),
-  /** The shield lets VMs migrate after SIGTERM. It needs a KubeVirt Plugin, which refuses virt-handler's shutdowns. */
+  /** The shield lets VMs migrate after SIGTERM. It needs the Plugin that makes virt-handler refuse a shutdown. */
   shield: section({
     /** The kubelets' `evictionMaxPodGracePeriod`, which cannot be read through the API. With 0, the shield is off. */
     maxPodGracePeriodSeconds: seconds(0),

@@ -118,7 +118,7 @@ function newMemory() {
 }
 
 /**
- * The maximum length of the labels of all pods in a list, in characters. After this limit, a pod is rejected if its own
+ * The maximum length of the labels of all pods in a list, in characters. Above this limit, a pod is rejected if its own
  * labels have more than FEW_LABELS characters.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;

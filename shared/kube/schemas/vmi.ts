@@ -8,7 +8,7 @@ import { asksOf, CurrentCpu, CurrentMemory, guestShape } from "./guest.ts";
 
 /**
  * Returns whether the guest leaves for (`Sends`) or comes from (`Receives`) another namespace or cluster. Returns
- * undefined if it does neither, for example in an ordinary migration.
+ * undefined if it does neither or both. In an ordinary migration, it does neither.
  */
 export function decentralized(sends: boolean, receives: boolean): "Sends" | "Receives" | undefined {
   if (sends === receives) return undefined;

@@ -49,7 +49,10 @@ function following(row: NodeRow, { status }: NodeEvacuationFacts): NodeRow {
   return { ...row, phase, message: cut(message), ...(hasEnded({ status }) && { completionTime }) };
 }
 
-/** A drained node can be deleted and installed again. Lifeboat waits at most `nodeTimeoutSeconds` until it is back. */
+/**
+ * A drained node can be deleted and installed again. Lifeboat waits at most `nodeTimeoutSeconds` until a deleted node
+ * exists again.
+ */
 function returning(row: NodeRow, { rm, facts, now }: Seen): NodeRow {
   const node = facts.get("nodes", named(row.name));
   if (node === undefined) {

@@ -19,7 +19,7 @@ function holds(node: string, one: RollingMaintenanceFacts): boolean {
   return one.status.nodes.some((row) => row.name === node && isUnavailable(row, one));
 }
 
-/** Returns true if this RollingMaintenance has not started to drain the node yet. */
+/** Returns true if this RollingMaintenance still has to start the drain of the node. */
 function awaits(node: string, one: RollingMaintenanceFacts): boolean {
   return !hasRollingEnded(one) && one.status.nodes.some((row) => row.name === node && isPendingRow(row));
 }
