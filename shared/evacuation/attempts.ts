@@ -32,8 +32,8 @@ interface Failure {
   readonly message: string;
   readonly failures?: number;
   /**
-   * The last failed migration, which the status records so that it is counted only once. Undefined if KubeVirt refused
-   * the migration, or if Lifeboat deletes it because it cannot start.
+   * The last failed migration, which the status records so that it is counted only once. Undefined if the migration
+   * was refused, or if Lifeboat deletes it because it cannot start.
    */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }
@@ -70,8 +70,7 @@ export function isOf(migration: MigrationFacts, { createdAt, status }: Evacuatio
 /**
  * Returns the failed migrations that are not counted yet, oldest first. If several migrations were created in the same
  * second, returns none of their failures until all of them have ended. Ignores migrations that are being deleted. If
- * the last counted migration no longer exists, returns only the newest failure, because older failures might already be
- * counted.
+ * the last counted migration is missing or ignored, returns only the newest failure.
  */
 export function uncountedFailures(
   e: EvacuationFacts,

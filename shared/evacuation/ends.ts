@@ -219,7 +219,7 @@ function leftOf(
 
 /**
  * Cleans up after an Evacuation has ended, and records the cleanup in the Evacuation's status. If this process stops
- * before that, another process repeats the cleanup.
+ * before that, another process cleans up.
  */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {

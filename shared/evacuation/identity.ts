@@ -1,6 +1,6 @@
 /**
- * Finds the pod of an Evacuation, and computes the name of a new Evacuation. Two processes compute the same name, so
- * that they do not create two Evacuations of one pod.
+ * Finds the pod of an Evacuation, and computes the name of a new Evacuation. Two processes that have read the same
+ * Evacuations of a VM compute the same name for the same pod.
  */
 import type { NewEvacuation } from "../kube/action.ts";
 import {

@@ -51,8 +51,8 @@ export function markActions(
           },
         ]
       : [];
-  // PodDisruptionBudgets do not stop the scheduler, the taint manager or the kubelet. If the pod is not evicted through
-  // the Eviction API, the evacuation therefore continues even if the budget cannot be created.
+  // PodDisruptionBudgets do not stop the scheduler, the taint manager or the kubelet. If a budget cannot refuse the
+  // request, the evacuation therefore continues even if the budget cannot be created.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },

@@ -153,8 +153,8 @@ function firstRequest(f: LiveEviction, before: readonly Action[] = []): Eviction
     case "allow":
       return allow("StrategyNone");
     case "shutdown": {
-      // A VM that cannot migrate within its cluster can still be migrating to another namespace or cluster. A shutdown
-      // would cancel this migration.
+      // A VM that is not migratable can still have an unfinished migration, for example to another namespace or
+      // cluster. A shutdown would cancel this migration.
       if (hasMigration(f)) return deny(f, "Migrating", MESSAGE.Migrating(vmi));
       const warning = MESSAGE.ShutdownByStrategy(vmi);
       const events = [recordEvent(vmi, "ShutdownByStrategy", warning, pod.uid)];

@@ -70,9 +70,10 @@ async function reviewAs(r: DeletionFacts, deps: DeletionDeps): Promise<DeletionR
 const VIRT_HANDLER = { [COMPONENT_LABEL]: VIRT_HANDLER_COMPONENT };
 
 /**
- * Returns whether the scheduler preempts the pod in favor of a virt-handler pod. Reads pods only if the node lacks the
- * label `kubevirt.io/schedulable=true`, because virt-handler changes this label when it terminates. Ignores pods
- * outside KubeVirt's namespace, because a tenant can copy virt-handler's label.
+ * Returns whether a virt-handler pod is nominated for the node. Lifeboat then assumes that a preemption on the node
+ * makes room for virt-handler. Reads pods only if the node has virt-handler's heartbeat, but not the label
+ * `kubevirt.io/schedulable=true`, because a terminating virt-handler sets this label to false. Ignores pods outside
+ * KubeVirt's namespace, because a tenant can copy virt-handler's label.
  */
 async function isRoomForHandler({ name, virtHandler }: NodeFacts, cluster: Client): Promise<boolean> {
   if (virtHandler?.isSchedulable !== false) return false;

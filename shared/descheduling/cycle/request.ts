@@ -21,7 +21,7 @@ import { DESCHEDULING_MESSAGES as MESSAGES } from "../messages.ts";
 /**
  * The result of an eviction. `Evicted`: the pod is being deleted. `Background`: the pod is being evacuated, or another
  * party evicts it later. `Gone`: the pod does not exist. `Refused`: the eviction was refused. `Unknown`: it is unknown
- * whether the pod is being deleted or evacuated.
+ * whether the eviction had an effect.
  */
 export const EVICTION_OUTCOMES = ["Background", "Evicted", "Gone", "Refused", "Unknown"] as const;
 export type EvictionOutcome = (typeof EVICTION_OUTCOMES)[number];
