@@ -96,8 +96,8 @@ function isRefused(error: unknown, code: number): boolean {
 }
 
 /**
- * Answers whether CLUSTERS and REGISTRY_KEY can be parsed. The answer contains no cluster names, because the request
- * needs no token.
+ * Answers whether CLUSTERS can be parsed. If CLUSTER_REGISTRY is bound, REGISTRY_KEY must be valid, too. The answer
+ * contains no cluster names, because the request needs no token.
  */
 export function fleetReadyz(c: Context, env: Env): Response {
   const { CLUSTERS, CLUSTER_REGISTRY, REGISTRY_KEY } = env;

@@ -81,8 +81,8 @@ export interface NodeLine {
   readonly conditions: readonly Labelled[];
   readonly departures: Departures;
   /**
-   * The number of VMs that are still on the node. If the node is neither cordoned nor has a drain taint, counts only
-   * VMs with an active Evacuation.
+   * The number of VMs that are still on the node. If the node is not cordoned and has no drain taint, counts only VMs
+   * with an active Evacuation.
    */
   readonly left: number;
   readonly blocked: number;

@@ -27,10 +27,7 @@ export interface Noticed {
   readonly notice: Notice;
 }
 
-/**
- * Returns the change of an object as a notice for the Worker. Returns undefined if the Worker need not know of the
- * change.
- */
+/** Returns the notice of a change to an object. Returns undefined if Lifeboat does not need to know of the change. */
 export function noticeOf<Facts>(
   kind: WatchedKind<Facts, unknown>,
   now: KeptObject<Facts, unknown> | undefined,

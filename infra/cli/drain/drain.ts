@@ -124,7 +124,7 @@ async function drainNodes({ nodes, spec, times, options }: Asked, { connection, 
   return await followSeveral(rm, following);
 }
 
-/** Finds the active RollingMaintenance of the requested nodes. Returns undefined for a single node. */
+/** Finds the active RollingMaintenance of exactly the requested nodes. Returns undefined for a single node. */
 async function severalOf([first, ...others]: readonly Plan[], options: Options, { connection, host }: With) {
   if (first === undefined || others.length === 0) return undefined;
   const nodes = [first, ...others].map(({ node }) => node);

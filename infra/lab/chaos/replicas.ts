@@ -11,7 +11,8 @@ export interface Replicas {
   /** Asks a replica for a full scan, or fires its cron trigger. */
   tick(): void;
   /**
-   * Makes replicas die. Each replica, running or new, takes the next number in `writes` and dies after so many writes.
+   * Makes replicas die. Each replica, running or new, takes the next number in `writes`, and dies after that many
+   * writes. If no number is left, the replica does not die.
    */
   kill(writes: readonly number[]): void;
   /** After this call, no replica dies or stops answering. */

@@ -1,4 +1,4 @@
-/** Calculates for tests and tools the times at which Lifeboat's scheduled work runs for a cluster. */
+/** Calculates the times at which Lifeboat's scheduled work runs for a cluster. Tests and tools use these times. */
 import { isFullScan } from "../../../functions/schedule.ts";
 
 const MINUTE_MS = 60_000;

@@ -13,7 +13,7 @@ const RULE = {
 };
 const PLURALS = ["validatingadmissionpolicybindings", "validatingadmissionpolicies"];
 
-/** An admission policy refuses Evacuations with the answer of a quota. Lifeboat can still set evacuationNodeName. */
+/** An admission policy refuses Evacuations, as a quota would. Lifeboat can still set a VMI's evacuationNodeName. */
 export const evacuationsRefused: Fault = {
   says: "a quota refuses Evacuations in the VMs' namespace for a while: 403",
   weight: 4,
