@@ -71,7 +71,8 @@ test("VMs whose eviction a cycle requests migrate after the cycle, and the next 
     const vmi = await untilVmi(stage.client, name, "settled elsewhere", hasSettledAwayFrom("node01"));
     expect(vmi.status?.phase).toBe("Running");
   }
-  // Migrations for the descheduler have the priority system-maintenance, but migrations of drains system-critical.
+  // Migrations for the descheduler have the priority system-maintenance. Migrations of drains have the priority
+  // system-critical.
   const { items } = await stage.client.list(kubevirt.migrations, NAMESPACE);
   expect(items.map(({ spec }) => spec.priority)).toEqual(["system-maintenance", "system-maintenance"]);
   // Completed launcher pods still exist, but the descheduler ignores them.

@@ -160,8 +160,8 @@ test(
     const delaying = await startSimulatedStage({ clock, optional, configuration, relay: true });
     onTestFinished(() => delaying.stop());
     delaying.sandbox.migrations.configure({
-      // A migration takes more than a second. Creation times have whole seconds and decide which migration is the
-      // newest.
+      // A migration takes more than a second, because creation times have whole seconds and decide which migration is
+      // the newest.
       seconds: 1.1,
       outcome: ({ attempt }) => (attempt === 1 ? "Failed" : "Succeeded"),
       backoffSeconds: 3_600,

@@ -5,7 +5,10 @@ import type { Pod, PodDisruptionBudget } from "./resources.ts";
 type Status = NonNullable<PodDisruptionBudget["status"]>;
 type Spec = NonNullable<PodDisruptionBudget["spec"]>;
 
-/** If a pod still exists this long after its eviction was granted, it no longer counts as disrupted, but as overdue. */
+/**
+ * After a granted eviction, the pod counts as disrupted for this time. If its deletion has not started by then, the pod
+ * is overdue.
+ */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface Expectation {

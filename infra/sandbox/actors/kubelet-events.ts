@@ -13,8 +13,8 @@ import { pods, type Pod } from "./resources.ts";
 const BURST = 25;
 const REFILL_MS = 5 * 60 * 1000;
 /**
- * The maximum number of objects whose Events are counted. If there are more objects, the kubelet forgets the count of
- * the least recently used object, as in client-go.
+ * The maximum number of objects whose Events are counted. If there are more objects, the count of the least recently
+ * used object is dropped, as in client-go. All kubelets of a sandbox share this maximum.
  */
 const MOST_OBJECTS = 4096;
 

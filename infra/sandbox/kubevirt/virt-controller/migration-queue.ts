@@ -79,7 +79,8 @@ function isWithinLimits({ status }: Vmi, world: World): boolean {
 const NOT_STARTED: readonly string[] = ["", "Pending", "WaitingForSync", "Synchronizing"];
 
 /**
- * Returns true if KubeVirt's limits count the migration. It has left the phases in NOT_STARTED, or it has a target pod.
+ * Returns true if the migration has left the phases in NOT_STARTED, or has a target pod. KubeVirt's limits count only
+ * such migrations.
  */
 function isStarted(migration: Migration, world: World): boolean {
   const phase = migration.status?.phase ?? "";

@@ -35,7 +35,7 @@ async function launcherOf({ metadata }: Vm): Promise<Pod> {
   return launcher;
 }
 
-/** Creates VMs on an additional node. They use almost all of the node's memory. */
+/** Creates VMs on an additional node. They use almost all of the node's memory, so the preemptor must preempt them. */
 async function createGuests(node: string, ...strategies: readonly string[]): Promise<readonly Guest[]> {
   await createNode(world.sandbox.client, node, { memory: `${strategies.length * 3 + 1}Gi` });
   return await Promise.all(
