@@ -10,7 +10,7 @@ import { type Disturbance, READ_FAULTS, type Request, WRITE_FAULTS } from "./dis
 
 /**
  * In the nightly run, each write fails in every way, and so do the first and the third read of each kind. In the other
- * runs, each write fails in one way, and only the reads that `SEED` selects fail.
+ * runs, each write fails in at least one way, and only the reads that `SEED` selects fail.
  */
 const IS_ALL = process.env["LIFEBOAT_NIGHTLY"] !== undefined;
 const SEED = 3;

@@ -1,7 +1,7 @@
 /**
- * Tests that the code in `shared` uses no clock and no randomness, and imports no modules from outside of `shared`,
- * except zod/mini in schemas. Tests that each folder imports only folders of lower ranks. The compiler excludes the
- * types of the platform.
+ * Tests that the pure files, which shared/tsconfig.pure.json lists, use no clock, no randomness and no environment, and
+ * import only pure files, except zod/mini in schemas. Tests that each folder of `shared` imports only folders of lower
+ * ranks. The compiler excludes the types of the platform.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";

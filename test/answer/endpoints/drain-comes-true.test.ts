@@ -1,6 +1,6 @@
 /**
  * Tests that the verdict of a preflight is right: drains nodes with random VMs in a fake cluster, and compares the
- * results.
+ * result of each drain with the verdict.
  */
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

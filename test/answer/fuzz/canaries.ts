@@ -26,7 +26,10 @@ export const UPSTREAM = "canary-of-the-upstream";
 
 const CANARIES: readonly string[] = [...Object.values(SECRETS).map((secret) => secret.replace("whsec_", "")), UPSTREAM];
 
-/** Returns the secret in a text. Ignores the secrets in `known`, which is the path of the caller's own request. */
+/**
+ * Returns the secret in a text. Ignores the secrets in `known`, the path of the request, because the caller itself sent
+ * these secrets.
+ */
 export function canaryIn(text: string, known = ""): string | undefined {
   return text.includes("canary") || text.includes("Y2FuYXJ5")
     ? CANARIES.find((canary) => text.includes(canary) && !known.includes(canary))

@@ -1,6 +1,6 @@
 /**
- * Tests the CEL condition that selects VMIs for the shutdown shield, with all combinations of fields. If the evaluation
- * failed, KubeVirt would refuse every shutdown in the cluster.
+ * Tests the CEL condition that selects VMIs for the shutdown shield, with changed fields and with missing fields. If
+ * the evaluation failed, KubeVirt would refuse every shutdown in the cluster.
  */
 import { describe, expect, test } from "vitest";
 import * as z from "zod/mini";

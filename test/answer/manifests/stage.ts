@@ -1,6 +1,6 @@
 /**
  * Starts an API server with the shipped manifests and without controllers. Reduces each of its answers to the code and
- * the message.
+ * a short message. The answer to a creation also has the spec.
  */
 import * as z from "zod/mini";
 import {

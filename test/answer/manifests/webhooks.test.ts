@@ -51,7 +51,7 @@ async function stopWebhook(): Promise<void> {
 }
 
 beforeAll(async () => {
-  // The sandbox has no nodes. Only the tests delete pods, so the webhook records no other deletions.
+  // The sandbox has no nodes, so only the tests delete pods, and the webhook records no other deletions.
   sandbox = await startSandbox({ terminationSeconds: 0 });
   const site = { url: await startWebhook(), webhookToken: TOKEN, caPem: sandbox.caPem };
   await applyLifeboat(sandbox.client, { ...site, optional: ["optional/guard/guard.yaml"] });

@@ -131,8 +131,8 @@ export function openNoting(fake: FakeCluster) {
   const written: string[] = [];
   const isRuled = () => app.log.some(({ endpoint }) => endpoint === "admission/evictions");
   const app = openApp(fake, (request) => {
-    // CreateBudget reads the budget, and creates only a missing budget. This function records the read, because no
-    // decision reads a budget for another purpose.
+    // CreateBudget reads the budget, and creates only a missing budget. This function records the read instead of
+    // the creation, because no decision reads a budget for another purpose.
     if (request === "create poddisruptionbudgets") return;
     // This patch contains the user's name, which differs between an explanation and an eviction.
     if (request === "patch evacuations/status") return;
