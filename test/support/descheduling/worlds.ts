@@ -45,7 +45,10 @@ export function vmiOf(
 
 export type Heard = [pod: string, verdict: Verdict][];
 
-/** Nominates the pods with the given names in this order. Reacts to limits as the plugins of the upstream descheduler do. */
+/**
+ * Nominates the pods with the given names in this order. Reacts to limits as the plugins of the upstream descheduler
+ * do.
+ */
 export function scripted(names: readonly string[], pods: readonly ScheduledPod[], heard: Heard = []): EnabledPlugin {
   return {
     name: "Scripted",
