@@ -177,8 +177,8 @@ const MOST_REVIEWS = 3;
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
-   * The error if the VMI's Evacuations could not be listed. The review is then not repeated: without the list, a second
-   * review could choose a name that an ended Evacuation already has.
+   * The error if the VMI's Evacuations could not be listed. Lifeboat then does not repeat the review. Without the list,
+   * the review could name a new Evacuation as an ended one.
    */
   readonly failedRead?: Error | undefined;
 }

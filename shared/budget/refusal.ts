@@ -61,8 +61,8 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
 }
 
 /**
- * Returns the object whose controller created the budget. The object owns the budget, or owns the pod and has the
- * budget's name.
+ * Returns the object whose controller created the budget: the budget's owner. If the budget has no owner, it is the
+ * pod's owner with the budget's name.
  */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);

@@ -74,7 +74,7 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
     return [
       warning(
         said,
-        "the condition is about the configuration before its last change: the next full scan updates the condition",
+        "the configuration has changed since this condition was written: the next full scan updates the condition",
       ),
     ];
   }

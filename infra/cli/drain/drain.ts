@@ -54,7 +54,7 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
     .addOption(new Option("--start-if <verdict>", "start only with this verdict or a better verdict").choices(START_IF))
     .option(
       "--force-shutdowns",
-      "restart and shut down VMs even while something else blocks the node (-y alone does not do this)",
+      "restart and shut down VMs even while other VMs or pods block the drain (-y alone does not do this)",
     )
     .addOption(
       new Option("--max-unavailable <n>", "with several nodes: how many to drain at a time").argParser(countOf),

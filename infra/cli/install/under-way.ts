@@ -51,7 +51,7 @@ const evacuations: List = async (cluster) =>
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
     about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
-    // An ended Evacuation is also withdrawn if Lifeboat stopped the VM and still has to start it.
+    // Also withdraws an ended Evacuation whose VM Lifeboat has stopped and not started again.
     withdraw:
       isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
   }));
@@ -78,7 +78,7 @@ interface Stage {
 const STAGES: readonly Stage[] = [
   {
     lists: [rollingMaintenances, nodeEvacuations],
-    otherwise: "Lifeboat has not reacted, so nodes stay cordoned, and VMs that were stopped stay off",
+    otherwise: "Lifeboat has not reacted to the withdrawal, so nodes stay cordoned, and VMs that were stopped stay off",
   },
   {
     lists: [evacuations],

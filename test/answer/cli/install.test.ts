@@ -102,7 +102,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
     code: 0,
     out: expect.arrayContaining(["cleaned disruption budgets: 1", "nodeevacuation.lifeboat.dev/kernel withdrawn"]),
     err: expect.arrayContaining([
-      expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted, so nodes stay cordoned/),
+      expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted to the withdrawal, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "Node node01 stays cordoned. To uncordon it: kubectl uncordon node01",
       "Labels and annotations that VM owners have set stay:",
