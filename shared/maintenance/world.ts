@@ -54,8 +54,8 @@ export function wantedOf(all: readonly NodeEvacuationFacts[], now: Date): readon
 }
 
 /**
- * Returns which of the node's NodeEvacuations drains the node. A started NodeEvacuation comes first, and then the oldest
- * NodeEvacuation that is due.
+ * Returns which of the node's NodeEvacuations drains the node. A started NodeEvacuation comes first, and then the
+ * oldest NodeEvacuation that is due.
  */
 export function actingOf(
   ne: NodeEvacuationFacts,
