@@ -64,7 +64,7 @@ function keyOf({ namespace = "", name }: Versioned): string {
 }
 
 /**
- * Returns the resourceVersion as a number, so that versions can be compared. Kubernetes 1.35 defines this comparison
+ * Returns the resourceVersion as a number, so that versions can be compared. Newer API servers define this comparison
  * (VERSIONS.comparableVersions). Lifeboat relies on it for older API servers, too. See
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
  */

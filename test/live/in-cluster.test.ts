@@ -118,11 +118,12 @@ test("while a drain evicts a replica, renewed tokens and a deleted replica lose 
   await sandbox.client.delete(pods, (await replicaBy(() => true)).metadata);
   expect(await done).toBe(true);
   await expectMoved(names, "node01");
-  const { items } = await sandbox.client.list(migrations, NAMESPACE);
-  const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/evacuationMigration"] === "node01");
-  expect(own.map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"])).toEqual(
-    names.map(() => "ApiEviction"),
-  );
+  const causes = async () => {
+    const { items } = await sandbox.client.list(migrations, NAMESPACE);
+    const own = items.filter(({ metadata }) => metadata.annotations?.["kubevirt.io/evacuationMigration"] === "node01");
+    return own.map(({ metadata }) => metadata.annotations?.["lifeboat.dev/cause"]);
+  };
+  await expect.poll(causes).toEqual(names.map(() => "ApiEviction"));
   await untilReady();
 }, 120_000);
 
