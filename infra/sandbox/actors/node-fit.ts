@@ -89,7 +89,17 @@ export function tolerates({ key, operator, value, effect }: Toleration, taint: T
   const { value: taintValue = "" } = taint;
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
-  return operator === "Exists" || (Boolean(key) && (value ?? "") === taintValue);
+  if (operator === "Exists") return true;
+  return Boolean(key) && matchesValue(operator ?? "Equal", taintValue, value ?? "");
+}
+
+function matchesValue(operator: string, taintValue: string, value: string): boolean {
+  if (operator === "Equal") return value === taintValue;
+  const areIntegers = [taintValue, value].every((text) => /^-?\d{1,19}$/.test(text));
+  if (!areIntegers) return false;
+  return operator === "Gt"
+    ? BigInt(taintValue) > BigInt(value)
+    : operator === "Lt" && BigInt(taintValue) < BigInt(value);
 }
 
 function matchesNode(spec: PodSpec, node: Node): boolean {

@@ -1,9 +1,9 @@
 /** Tests the check just before Lifeboat asks KubeVirt to restart, stop or start a VM. */
 import { describe, expect, test } from "vitest";
-import { type Asking, startNow } from "../../../shared/evacuation/asking.ts";
+import { type Asking, askingOf, startNow } from "../../../shared/evacuation/asking.ts";
 import { mayBeAsked } from "../../../shared/evacuation/shutdown.ts";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
-import { factsOf } from "../../support/facts.ts";
+import { factsOf, OddList } from "../../support/facts.ts";
 import { node } from "../../support/fixtures.ts";
 import { CORDONED, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 
@@ -63,4 +63,25 @@ test.each<[string, vm: object | undefined, vmi: VmiFacts | undefined, expected: 
   ["that KubeVirt is still changing",           { ...HALTED, isChanging: true },  undefined,                      "TooEarly"],
 ])("the start of a stopped VM %s: $3", (_, vm, vmi, expected) => {
   expect(startNow(stop, factsOf({ "virtualmachines apps/web": vm, "virtualmachineinstances apps/web": vmi }))).toBe(expected);
+});
+
+describe("an object that cannot be parsed, before a restart or stop, is an error:", () => {
+  const PODS = `pods as Scheduled in apps where kubevirt.io=virt-launcher,kubevirt.io/created-by=${web.uid},spec.nodeName!=`;
+  const readable = {
+    "virtualmachines apps/web": VM,
+    nodeevacuations: [],
+    rollingmaintenances: [],
+    "nodes node01": node(CORDONED),
+    [PODS]: [],
+    "poddisruptionbudgets in apps": [],
+  };
+
+  test("no object is odd", () => {
+    expect(askingOf(stop, web.uid, factsOf(readable)).refusal).toBeUndefined();
+  });
+
+  test.each(["poddisruptionbudgets in apps", PODS])("one of the %s", (question) => {
+    const odd = { ...readable, [question]: new OddList([], "spec: expected an object") };
+    expect(() => askingOf(stop, web.uid, factsOf(odd))).toThrow("spec: expected an object");
+  });
 });

@@ -43,6 +43,7 @@ test.each([
   ["gpu",      "Gt",      "1",        false],
   ["5",        "Lt",      "many",     false],
   ["5",        "Unknown", "5",        false],
+  ["5",        "toString", "5",       false],
 ])("the taint tier=%s is tolerated by %s %s: %s", (taint, operator, value, isTolerated) => {
   const effect = "NoExecute";
   expect(tolerates({ key: "tier", operator, value }, { key: "tier", value: taint, effect })).toBe(isTolerated);

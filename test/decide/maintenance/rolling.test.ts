@@ -33,6 +33,7 @@ describe("a RollingMaintenance that has not started", () => {
   // prettier-ignore
   test.each<Row>([
     ["waits until notBefore",                        rolling({ spec: { schedule: { notBefore: time(60) } } }),               {}, "Scheduled"],
+    ["waits if notBefore is not a time",             rolling({ spec: { schedule: { notBefore: "2026-11-20T12:00:00+99:00" } } }), {}, "Scheduled"],
     ["paused",                                    rolling({ spec: PAUSED }),                                              {}, "Paused"],
     ["withdrawn",                                 rolling({ spec: WITHDRAWN }),                                           {}, "Withdrawn"],
     ["is over after notAfter",               rolling({ spec: { schedule: { notAfter: time(0) } } }),                 {}, "Stopped"],

@@ -36,6 +36,7 @@ describe("a NodeEvacuation that has not started", () => {
   // prettier-ignore
   test.each<Row>([
     ["waits until notBefore",                            { ne: asked({ spec: FUTURE }), node: PLAIN },                             "Scheduled"],
+    ["waits if notBefore is not a time",               { ne: asked({ spec: { schedule: { notBefore: "2026-11-20T12:00:00+99:00" } } }), node: PLAIN }, "Scheduled"],
     ["waits for an older one to end",                 { ne: asked(), node: PLAIN, rivals: [older] },                            "Scheduled"],
     ["starts before an older one whose notBefore has not passed",                  { ne: asked(), node: PLAIN, rivals: [{ ...older, spec: asked({ spec: FUTURE }).spec }] }, "Scheduled Cordon"],
     ["waits for a younger one that has started",                  { ne: asked(), node: node(CORDONED), rivals: [started(OTHER)] },          "Scheduled"],

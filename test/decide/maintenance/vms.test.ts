@@ -126,3 +126,8 @@ describe("a VM can start on another node", () => {
     expect(why === undefined).toBe(expected === undefined);
   });
 });
+
+test("the blocker names an owner's annotation that is not a time", () => {
+  const { blocker } = viewOf({ ...web, evictionStrategy: "None" }, nodeWorld(vm({ notBefore: "tomorrow" })));
+  expect(blocker?.message).toBe("its annotation lifeboat.dev/not-before is not a time in RFC 3339: tomorrow");
+});

@@ -95,11 +95,12 @@ test("a plan names a node that does not exist", () => {
 });
 
 test.each([
-  ["a day after its turn", 86_400, "Respected", "Unknown"],
-  ["before its turn", -60, "Respected", "WillSucceed"],
-  ["a day after its turn, which is ignored", 86_400, "Ignored", "WillSucceed"],
-] as const)("a node with a VM that its owner keeps until %s", (_, seconds, ownersChoice, verdict) => {
-  const kept = { ...A, uid: "vm-a", runStrategy: "Always", isChanging: false, notBefore: time(seconds) };
+  ["a day after its turn", time(86_400), "Respected", "Unknown"],
+  ["a text that is not a time", "tomorrow", "Respected", "Unknown"],
+  ["before its turn", time(-60), "Respected", "WillSucceed"],
+  ["a day after its turn, which is ignored", time(86_400), "Ignored", "WillSucceed"],
+] as const)("a node with a VM that its owner keeps until %s", (_, notBefore, ownersChoice, verdict) => {
+  const kept = { ...A, uid: "vm-a", runStrategy: "Always", isChanging: false, notBefore };
   const f = cluster({ node01: [vm("a")], node02: [] }, { vms: new Map([["apps/a", kept]]) });
   const { template } = options(f);
   const asked = { ...template, virtualMachines: { ...template.virtualMachines, ownersChoice } };
