@@ -1,4 +1,4 @@
-/** Performs the commands drain, pause, resume and cancel for a node. */
+/** Creates manifests of NodeEvacuations and RollingMaintenances, and pauses, resumes or cancels these objects. */
 import { MANAGED, test } from "../act/manifests.ts";
 import { type Client, meaningOf, named } from "../kube/client.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -7,7 +7,10 @@ import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
-/** Returns a NodeEvacuation that Lifeboat deletes some time after its end. */
+/**
+ * Returns the name and the manifest of a NodeEvacuation. Because of the label, Lifeboat deletes the NodeEvacuation some
+ * time after its end.
+ */
 export function newNodeEvacuation(node: string, now: Date, spec: object) {
   const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
   const metadata = { name, labels: MANAGED };
@@ -22,7 +25,10 @@ const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
-/** Returns a RollingMaintenance that Lifeboat deletes some time after its end. */
+/**
+ * Returns the name and the manifest of a RollingMaintenance. Because of the label, Lifeboat deletes the
+ * RollingMaintenance some time after its end.
+ */
 export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
   const name = derivedName(
     "",

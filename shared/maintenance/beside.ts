@@ -1,6 +1,6 @@
 /**
- * Finds the nodes that are drained before a given node. The VMs of these nodes take room on the remaining nodes before
- * the VMs of the given node do.
+ * Finds the nodes that are drained before a given node. The VMs of these nodes move first, and use resources on the
+ * remaining nodes.
  */
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationSpec } from "../kube/node-evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
@@ -12,9 +12,9 @@ import { canMigrate, isLive } from "../settings/strategy.ts";
 import { hasStarted, isTimeReached } from "./world.ts";
 
 /**
- * Lists the NodeEvacuations of other nodes that have not started and will start before this NodeEvacuation. If several
- * NodeEvacuations are due, the oldest starts first. NodeEvacuations that have started are not listed, because the
- * preflight (the forecast of one drain) reads them itself.
+ * Lists the NodeEvacuations of other nodes that will start before this NodeEvacuation. If several NodeEvacuations are
+ * due, the oldest starts first. Leaves out NodeEvacuations that have started, because the preflight (the forecast of
+ * one drain) reads them itself.
  */
 export function aheadOf(
   ne: NodeEvacuationFacts,
@@ -31,7 +31,9 @@ export function aheadOf(
   });
 }
 
-/** Returns the options of the drain. The option `force` is always false. */
+/**
+ * Returns the options of the drain. The option `force` is always false, so a pod without a controller blocks the drain.
+ */
 export function flagsOf({ otherPods, virtualMachines: { concurrency, order } }: NodeEvacuationSpec): DrainFlags {
   const deleteEmptyDirData = otherPods === "EvictWithLocalData";
   return { force: false, deleteEmptyDirData, order, ...(concurrency !== undefined && { concurrency }) };

@@ -4,7 +4,7 @@ import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { VmView } from "./vms.ts";
 
-/** Returns the refusals as a map from VM key to refusal. */
+/** Returns the refusals, keyed by `namespace/name` of the VM. */
 export function refusalsByBudgets(
   views: readonly VmView[],
   pods: readonly PodFacts[],

@@ -42,7 +42,8 @@ function isReturned({ type }: NodeCondition): boolean {
 }
 
 /**
- * Reports the stopped VMs that have not been started again. Lifeboat reconciles the NodeEvacuation until none is left.
+ * Reports the stopped VMs that have not been started again. Lifeboat reconciles the NodeEvacuation until no such VM is
+ * left.
  */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);

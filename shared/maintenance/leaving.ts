@@ -66,8 +66,8 @@ function emptyText({ total }: VmCounts, w: NodeWorld): string {
 }
 
 /**
- * Removes only Lifeboat's annotation. Lifeboat uncordons no node without this annotation, so the node stays cordoned
- * until a person uncordons it.
+ * Removes only Lifeboat's annotation. The node stays cordoned until a person uncordons it, because Lifeboat uncordons
+ * only nodes with this annotation.
  */
 function handedOver(w: NodeWorld): readonly Action[] {
   const [node, by] = [nodeToDrain(w), ownerOf(w.ne)];

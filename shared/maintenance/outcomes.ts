@@ -47,7 +47,10 @@ function unlisted(w: NodeWorld): readonly VmOutcome[] {
   return [...new Map(found).values()];
 }
 
-/** Selects the outcomes for the status. Stopped guests come first, then VMs still on the node, and moved VMs last. */
+/**
+ * Selects the outcomes for the status, which can hold a limited number of outcomes. VMs that Lifeboat has moved are
+ * left out first, and then VMs without an outcome.
+ */
 export function listed(outcomes: readonly VmOutcome[]): readonly VmOutcome[] {
   const most = BOUNDS["status.outcomes"];
   if (outcomes.length <= most) return outcomes;
@@ -186,7 +189,7 @@ export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   };
 }
 
-/** Returns the names of the VMs whose guests were stopped. Returns an empty text if there are none. */
+/** Returns a text with the VMs whose guests were shut down. The text is empty if there are none. */
 export function endedText(outcomes: readonly VmOutcome[]): string {
   const names = (wanted: readonly Outcome[], is: (one: VmOutcome) => boolean) =>
     outcomes.filter((one) => one.outcome !== undefined && wanted.includes(one.outcome) && is(one)).map(keyOf);

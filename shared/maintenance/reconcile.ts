@@ -1,4 +1,7 @@
-/** Reconciles NodeEvacuations. Each pass reads the facts, applies a rule, and performs its actions. */
+/**
+ * Reconciles NodeEvacuations. Each pass reads the facts, finds the first rule that applies, and performs the rule's
+ * actions.
+ */
 import type { Action } from "../kube/action.ts";
 import type { Client } from "../kube/client.ts";
 import { decide, type Beforehand } from "../facts/decide.ts";
@@ -121,8 +124,8 @@ const EVERY_NODE_EVACUATION: Question = { kind: "nodeevacuations", selection: {}
 const NOTHING: Examined = { done: [], failures: 0, vmis: [], isUnderWay: false, isAgain: false };
 
 /**
- * Performs the actions of a step. If an action is refused, the other actions are performed, but the status is not
- * written.
+ * Performs all actions of a step, and then writes the status. If a permission is missing, the status names the refused
+ * request. If an action of `first` is not done for another reason, Lifeboat does not write the status.
  */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Examined> {
   const { chains = [], first = [] } = next;
@@ -145,8 +148,8 @@ async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): 
 }
 
 /**
- * Returns whether to reconcile the NodeEvacuation again soon. The status must soon show that a person ended a pause or
- * removed a blocker, even without watches.
+ * Returns whether to reconcile the NodeEvacuation again soon. This includes paused and blocked drains, because Lifeboat
+ * might have no watch that reports when a person resumes the drain or removes the blocker.
  */
 function isToBeFollowed(ne: NodeEvacuationFacts, { phase }: NodeNext): boolean {
   return phase === "Evacuating" || ((phase === "Paused" || phase === "Blocked") && hasStarted(ne));
@@ -187,7 +190,9 @@ function performingOf({ cluster, clock, onFailure }: Maintaining) {
   return { cluster, now: clock, onFailure };
 }
 
-/** Returns the message for an error that lasts until a person changes something. */
+/**
+ * Returns the phase and the message for an error that lasts until a person acts. Returns undefined for other errors.
+ */
 function saidOf(ne: NodeEvacuationFacts, error: ClusterError): Pick<NodeNext, "phase" | "message"> | undefined {
   if (isForbidden(error)) return lacking(ne, error);
   if (!isOddObject(error.failure) || hasEnded(ne)) return undefined;

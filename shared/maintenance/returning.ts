@@ -36,7 +36,9 @@ export function returning(w: NodeWorld): readonly VmiFacts[] {
   return node === undefined ? [] : fitting(away, { node, here, settings, volumes: volumesOf(away, w) });
 }
 
-/** Returns a list with the VM, or an empty list if the VM has left the node to which it moved or cannot migrate now. */
+/**
+ * Returns a list with the VM. The list is empty if the VM cannot migrate now, or has left the node to which it moved.
+ */
 function awayOf(e: EvacuationFacts, { facts }: NodeWorld): readonly Away[] {
   const { namespace } = e;
   const vmi = facts.get("virtualmachineinstances", { namespace, name: e.spec.vmiName });

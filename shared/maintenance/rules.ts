@@ -88,7 +88,7 @@ function chained(w: NodeWorld): NodeNext | undefined {
 /** Forecasts the drain, and records an Event for each VM whose guest will be shut down. */
 function scheduled(w: NodeWorld, why: string): NodeNext {
   const { ne } = w;
-  // A forecast is expensive. Lifeboat makes one every minute, and otherwise uses the last forecast.
+  // A forecast is expensive. Lifeboat makes a forecast every minute, and uses the last forecast in between.
   const isForecastMade = !w.isThorough && ne.status.verdict !== undefined;
   const facts = isForecastMade ? undefined : preflightBeside(w);
   const { verdict: last } = ne.status;
@@ -100,7 +100,7 @@ function scheduled(w: NodeWorld, why: string): NodeNext {
   return { phase: "Scheduled", message: MESSAGES.withForecast(why, verdict), more: { verdict }, chains: events };
 }
 
-/** The time `notBefore` has not come. */
+/** The start time (`notBefore`) has not been reached. */
 function waitsForHour(w: NodeWorld): NodeNext | undefined {
   if (hasStarted(w.ne) || isTimeReached(w.ne, w.now)) return undefined;
   return scheduled(w, MESSAGES.startsAt(w.ne.spec));

@@ -11,7 +11,10 @@ import { type Deciding, hasCome } from "../settings/time.ts";
 /** A NodeEvacuation, with the facts that its rules need. */
 export interface NodeWorld extends Deciding {
   readonly ne: NodeEvacuationFacts;
-  /** True in the reconcile of each minute and in a full scan. Only then does Lifeboat check expensive facts again. */
+  /**
+   * True in the reconcile that runs once a minute, and in a full scan. Other reconciles do not check expensive facts
+   * again.
+   */
   readonly isThorough: boolean;
 }
 

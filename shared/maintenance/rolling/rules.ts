@@ -149,7 +149,7 @@ function outOfTime(w: RollingWorld): RollingNext | undefined {
   return { phase: "Stopped", message: MESSAGES.outOfTime(end, left, w.rows), rows: skipped(w.rows) };
 }
 
-/** As many nodes as `maxUnavailable` allows are out of service. No further drain starts. */
+/** The number of nodes that are out of service has reached `maxUnavailable`. No further drain starts. */
 function waitsForNodes(w: RollingWorld): RollingNext | undefined {
   const unavailable = w.rows.filter((row) => isUnavailable(row, w.rm));
   if (unavailable.length < w.rm.spec.maxUnavailable) return undefined;

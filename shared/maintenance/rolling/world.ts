@@ -44,8 +44,8 @@ export const isFailedRow = ({ phase }: NodeRow): boolean => FAILED.includes(phas
 export const isPendingRow = ({ phase }: NodeRow): boolean => phase === "Pending";
 
 /**
- * Returns true if the node is out of service. This is the case during its drain. If `spec.nextNode` is WhenUncordoned,
- * it is also the case after the drain until the node is back in service.
+ * Returns true if the node is out of service. A node is out of service during its drain. If `spec.nextNode` is
+ * WhenUncordoned, a drained node stays out of service until its phase is Returned or Gone.
  */
 export function isUnavailable(row: NodeRow, { spec }: Pick<RollingMaintenanceFacts, "spec">): boolean {
   return isActiveRow(row) || (row.phase === "Evacuated" && spec.nextNode === "WhenUncordoned");
@@ -69,7 +69,10 @@ export function evacuationOf(
   return nodeEvacuations.find(({ name, owner }) => name === nodeEvacuation && owner?.uid === rm.uid);
 }
 
-/** Returns true if the RollingMaintenance has not ended, or if the outcome of a VM is still unknown. */
+/**
+ * Returns true if the RollingMaintenance has not ended, or if its status does not show the latest VM counts of a
+ * NodeEvacuation yet.
+ */
 export function isRollingOpen(rm: RollingMaintenanceFacts, nodeEvacuations: readonly NodeEvacuationFacts[]): boolean {
   if (!hasRollingEnded(rm)) return true;
   return rm.status.nodes.some((row) => {
