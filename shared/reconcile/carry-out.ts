@@ -35,7 +35,7 @@ export interface Deps {
 export interface Result {
   readonly done: Readonly<Record<string, number>>;
   readonly failures: number;
-  /** The number of those `failures` that a retry would not fix: refused requests, and objects that cannot be parsed. */
+  /** The number of `failures` that a retry would not fix: refused requests, and objects that Lifeboat cannot parse. */
   readonly refused: number;
   readonly left: number;
   /**
@@ -45,7 +45,7 @@ export interface Result {
   readonly again: boolean;
   /** Names of nodes under pressure that VMs are leaving. Another VM may now be allowed to leave such a node. */
   readonly pressured: readonly string[];
-  /** The NodeEvacuations that may start with another VM, because the Evacuation of one of their VMs has changed. */
+  /** The NodeEvacuations that may now move another VM, because the Evacuation of one of their VMs has changed. */
   readonly nodeEvacuations: readonly string[];
   /** True if a VM is moving or a node is being drained. Another reconcile should follow within seconds. */
   readonly isUnderWay: boolean;

@@ -28,8 +28,8 @@ interface Subject extends Deciding {
 }
 
 /**
- * Decides what to do for a VMI. Reads the Evacuations before the VMI. If an Evacuation has the condition Marked, but
- * the VMI, which was read later, has no evacuationNodeName, then somebody has removed the evacuationNodeName.
+ * Decides what to do for a VMI. Reads the Evacuations before the VMI. If an Evacuation has the condition Marked and the
+ * VMI has no evacuationNodeName, somebody has therefore removed the evacuationNodeName.
  */
 export function decideOnVmi(
   key: NamespacedName,
@@ -58,7 +58,7 @@ function vmisOf({ vmi }: Subject): readonly VmiFacts[] {
   return vmi === undefined ? [] : [vmi];
 }
 
-/** Plans how to handle the VMI's disruption. Deadlines of Evacuations that ended as Duplicates are also respected. */
+/** Plans how to handle the VMI's disruption. Also respects the deadlines of Evacuations that ended as Duplicate. */
 function disruptionOf(subject: Subject): Plan {
   const { vmi, evacuations, named, settings, now, facts } = subject;
   const continuing = evacuations.filter((e) => isActive(e) || e.status.phase === "Duplicate");

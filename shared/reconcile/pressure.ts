@@ -32,8 +32,8 @@ interface Seen extends SignalsAsked {
 export type Pressure = Pick<PressureWorld, "pressured" | "candidateNodes" | "signals">;
 
 /**
- * The maximum number of nodes that are checked as targets. If a VM fits on none of them, the VM probably fits on no
- * other node.
+ * The maximum number of nodes that Lifeboat checks as targets. Lifeboat checks the nodes with the most memory first. If
+ * a VM fits on none of them, the VM probably fits on no other node.
  */
 const MOST_CANDIDATES = 10;
 
@@ -129,8 +129,8 @@ function endingPods({ requests, pods }: SignalsAsked) {
 }
 
 /**
- * Returns the kubelets' signals from events. The status of a pod shows the kubelet's decision only after the containers
- * have ended.
+ * Returns the VMs whose launcher pods a kubelet is ending, as events show. The status of a pod shows the kubelet's
+ * decision only after the containers have ended.
  */
 function signalsOf(seen: Seen, nodes: ReadonlyMap<string, NodeFacts>): Pressure["signals"] {
   const vmiOf = new Map(seen.vmis.map((vmi) => [keyOf(vmi), vmi]));

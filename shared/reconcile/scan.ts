@@ -30,8 +30,8 @@ export interface Scanned {
 
 export async function scan(observer: Observer): Promise<Scanned> {
   const { cluster, now } = observer;
-  // Reads the Evacuations before the VMIs. If an Evacuation has the condition Marked, but the VMI, which was read
-  // later, has no evacuationNodeName, then somebody has removed the evacuationNodeName.
+  // Reads the Evacuations before the VMIs. If an Evacuation has the condition Marked and the VMI has no
+  // evacuationNodeName, somebody has therefore removed the evacuationNodeName.
   const evacuations = await cluster.list("evacuations");
   let complete = true;
   const onOdd = () => {
@@ -42,8 +42,8 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
   const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
-    // Reads PodDisruptionBudgets even if Lifeboat should make none, because Lifeboat then deletes the
-    // PodDisruptionBudgets that it made before.
+    // Reads PodDisruptionBudgets even if the settings allow none. Lifeboat then deletes the PodDisruptionBudgets that
+    // it created before.
     readBudgets(vmis, observer),
     isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),

@@ -1,6 +1,6 @@
 /**
- * Decides about VMs with the shield label. Unless its value is `over`, the label makes the KubeVirt plugin
- * lifeboat-shield refuse virt-handler's attempts to shut the guest down.
+ * Decides about VMs with the shield label. Because of this label, the KubeVirt plugin lifeboat-shield refuses
+ * virt-handler's attempts to shut the guest down. If the value of the label is `over`, the plugin does not refuse them.
  */
 import type { Plans } from "../kube/action.ts";
 import { type Client, named } from "../kube/client.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads the facts about one VMI from an admission review, from watches or from the API server. The first two can be
- * outdated, so Lifeboat uses their facts only for actions that are safe even then.
+ * Reads the facts about one VMI from an admission review, from watches or from the API server. The facts of reviews and
+ * watches can be outdated. Lifeboat uses them only for actions that are safe even with outdated facts.
  */
 import { decide, decideSafely, type Source } from "../facts/decide.ts";
 import type { Facts, Question } from "../facts/facts.ts";
@@ -32,8 +32,8 @@ export interface Reviewed {
 }
 
 /**
- * Decides with the facts of the caller or of the watches if the decided actions are safe even if these facts are
- * outdated. Otherwise reads the facts from the API server.
+ * Decides with the facts of the caller or of the watches, which can be outdated. If the decided actions are not safe
+ * with outdated facts, decides again with facts from the API server.
  */
 export async function decideFirst(key: NamespacedName, known: Known, deps: Deps): Promise<VmiDecision> {
   const beforehand = { known: known.evacuations === undefined ? [] : [evacuationsAnswer(key, known.evacuations)] };
