@@ -1,4 +1,4 @@
-/** Reads the results of finished migrations, and what the results show about each class of similar VMs. */
+/** Finds the results of finished migrations, and the class of each migrated VM. A class contains similar VMs. */
 import { isFinal, isLauncher, keyOf, ownValue, vmiNameOf } from "../kube/objects.ts";
 import { MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
@@ -152,8 +152,8 @@ function failureOf(migration: PlanMigration, target: PlanPod | undefined): Resul
 }
 
 /**
- * KubeVirt waits 5 minutes for a target pod that is not scheduled, and 15 minutes for a scheduled target pod. After a
- * wait of more than 14 minutes, the pod must have been scheduled. Upstream: `handlePendingPodTimeout`.
+ * KubeVirt waits 5 minutes for a target pod that is not scheduled, and 15 minutes for a scheduled target pod. If
+ * KubeVirt waited more than 14 minutes, the target pod must have been scheduled. Upstream: `handlePendingPodTimeout`.
  */
 const WAITS_FOR_POD_MS = 14 * 60_000;
 

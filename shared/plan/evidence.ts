@@ -20,7 +20,10 @@ export type Proof = "Proven" | "Unproven" | "Failing";
 export interface VmClass extends ClassKey {
   readonly proof: Proof;
   readonly vms: readonly string[];
-  /** A VM that should migrate first, to show that VMs of this class can migrate. Absent if no VM of the class runs. */
+  /**
+   * A VM that should migrate first, to show that VMs of this class can migrate. Absent if the class is not Unproven, or
+   * if no VM of the class runs.
+   */
   readonly canary?: string;
   /**
    * The number of failed attempts in a row, and the VM and reason of the last attempt. Absent if the last attempt did

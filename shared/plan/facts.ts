@@ -22,7 +22,7 @@ export interface PlanFacts extends Moment {
   /** Volumes that are attached to nodes. Absent if VolumeAttachments or claims could not be read. */
   readonly attached?: AttachedVolumes;
   readonly unread: readonly string[];
-  /** Names of lists that could not be read, but that do not affect the verdict on any node. */
+  /** Messages about lists that could not be read. These lists do not affect the verdict on any node. */
   readonly unreadAfterwards: readonly string[];
 }
 

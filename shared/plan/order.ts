@@ -84,9 +84,9 @@ function drainedAlone(name: string, placement: Placement, given: Given) {
 const GIB = 1024 ** 3;
 
 /**
- * Returns how much memory the VMs that fit on no other node need, and how much is free on the node with the most free
- * memory. If memory is not the obstacle, returns why the first of these VMs fits on no node. Returns undefined if every
- * VM fits on another node.
+ * Returns a message about the VMs that fit on no other node. The message compares their memory with the free memory of
+ * the node that has the most. If memory is not the obstacle, the message says why the first of these VMs fits on no
+ * node. Returns undefined if every VM fits on another node.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {

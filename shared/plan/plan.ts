@@ -24,7 +24,8 @@ export interface Plan {
   readonly basis: string;
   readonly evidence: Evidence;
   /**
-   * Nodes that cannot be drained in any order, because their pods do not fit on other nodes. Absent if there are none.
+   * Nodes that cannot be drained in any order that the plan tried, because their pods do not fit on other nodes. Absent
+   * if the plan searched for no order.
    */
   readonly stuck?: readonly string[];
   readonly unread: readonly string[];

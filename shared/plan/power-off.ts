@@ -21,8 +21,8 @@ export function powerOffObstacles(
 }
 
 /**
- * Returns the names of volumes that are attached to the node although no pod on the node uses them. Pods that arrive
- * from other nodes are ignored.
+ * Returns a message about volumes that are attached to the node although no pod on the node uses them. Ignores pods
+ * that arrive from other nodes.
  */
 function unusedOn(node: string, { pods, attached }: Pick<PlanFacts, "pods" | "attached">): readonly string[] {
   if (attached === undefined) return [];

@@ -1,7 +1,7 @@
 /**
- * Simulates a maintenance several times, with different orders of VMs, different choices of kube-scheduler, a
- * kube-scheduler that prefers full nodes, and different groups of nodes that are drained at the same time. The plan
- * promises only what happens in all simulations.
+ * Simulates a maintenance several times. The simulations differ in the order of the VMs, in the choices of
+ * kube-scheduler, and in the groups of nodes that are drained together. In one simulation, kube-scheduler prefers full
+ * nodes. The plan promises only what happens in all simulations.
  */
 import type { NodeVerdict, PodVerdict } from "../preflight/facts.ts";
 import type { PlanOptions } from "./facts.ts";
@@ -14,16 +14,13 @@ type Template = PlanOptions["template"];
 
 /** The result of all simulations for one node. */
 export interface Doubt {
-  /**
-   * Reasons why pods might not fit or the drain might not start, although the plan says that they fit and that it
-   * starts.
-   */
+  /** Reasons why the plan might be wrong about this node: its pods might not fit, or its drain might not start. */
   readonly reasons: readonly string[];
   /** VMs, as `namespace/name`, that leave in some simulations and stay in others. */
   readonly unsure: readonly string[];
   /**
-   * VMs, as `namespace/name`, whose guests are shut down by the drain of another node. They might start again on this
-   * node and be shut down again.
+   * VMs, as `namespace/name`, whose guests an earlier drain shuts down. These VMs might start again on this node, and
+   * the drain of this node then shuts them down again.
    */
   readonly mayEnd: readonly string[];
   /** True if the drain starts in no simulation. */
