@@ -1,5 +1,6 @@
 /**
- * Finds VMs that leave other nodes while this node is drained. They also need free resources on the remaining nodes.
+ * Finds VMs that leave other nodes while this node is drained. These VMs also need free resources on the remaining
+ * nodes.
  */
 import { each, type Facts, together } from "../facts/facts.ts";
 import { migrationsUnderWay, nodeEvacuations, unlessNotServed } from "../facts/questions.ts";

@@ -51,7 +51,8 @@ export interface Volume {
 
 export interface QuotaFacts extends NamespacedName {
   /**
-   * The limits, keyed by the names in the quota (`pods`, `requests.memory`, …). The units are those of pod requests.
+   * The limits, keyed by the names in the quota (`pods`, `requests.memory`, …). The units are the same as in pod
+   * requests.
    */
   readonly hard: Resources;
   readonly used: Resources;

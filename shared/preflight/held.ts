@@ -63,7 +63,8 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
 const MOMENTS_SECONDS = 60;
 
 /**
- * Returns true if no migration explains a second launcher pod of the VM: none is in progress, and none has just ended.
+ * Returns true if no migration explains a second launcher pod of the VM. No migration is in progress, and no migration
+ * has just ended.
  */
 export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFacts, "migrations" | "now">): boolean {
   const isMoving = migrations.some((m) => m.namespace === vmi.namespace && m.vmiName === vmi.name && !isFinal(m));

@@ -1,6 +1,6 @@
 /**
- * CPU labels of KubeVirt's node labeller. They say which CPUs a VM can run on. Upstream:
- * `prepareNodeSelectorForHostCpuModel`, `getCPUVendorLabelKey`.
+ * CPU labels of KubeVirt's node labeller. The labels describe a node's CPU, and so decide on which nodes a VM can run.
+ * Upstream: `prepareNodeSelectorForHostCpuModel`, `getCPUVendorLabelKey`.
  */
 import { ownValue } from "../kube/objects.ts";
 import type { Labels, NodeRequirements, ScheduledNode } from "../kube/scheduled-pod.ts";

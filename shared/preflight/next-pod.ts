@@ -181,8 +181,8 @@ function isKubeVirts(key: string): boolean {
 
 /**
  * Renders the node selector. Other labels in the current pod's selector come from its last migration
- * (`addedNodeSelector`), from admission webhooks, or from an older spec of the VMI. Admission webhooks are assumed to
- * add no hostname.
+ * (`addedNodeSelector`), from admission webhooks, or from an older spec of the VMI. Lifeboat assumes that admission
+ * webhooks add no hostname.
  */
 function placementOf(pod: LauncherPod, { asks, rendering, isOwn }: From): Part {
   const own = { ...rendering.nodeSelectors, ...asks.nodeSelector };
@@ -201,7 +201,7 @@ function modelOf({ cpuModel }: GuestAsks): Labels {
   return cpuModel === undefined || cpuModel.startsWith("host-") ? {} : { [`${MODEL}${cpuModel}`]: "true" };
 }
 
-/** Adds the labels that a node must not have to every term, because a node has to match only one of the terms. */
+/** Adds the forbidden node labels to every term, because a node has to match only one of the terms. */
 function requiredOf({ required, cpuModel = HOST_MODEL, forbiddenFeatures }: GuestAsks) {
   const rejected = [
     ...(cpuModel === HOST_MODEL ? [OBSOLETE_MODEL] : []),

@@ -1,6 +1,6 @@
 /**
- * Predicts the effect of a drain on one pod, the reason, and who can change it. Upstream: the pod filters of kubectl
- * drain (pkg/drain/filters.go).
+ * Predicts the effect of a drain on one pod. The result contains the reason, and says who can change the effect.
+ * Upstream: the pod filters of kubectl drain (pkg/drain/filters.go).
  */
 import { type Refusal, refusedByBudget } from "../budget/refusal.ts";
 import { decideEviction, type EvictionDecision } from "../eviction/decide.ts";
@@ -98,8 +98,8 @@ function overQuota(pod: PreflightPod, { outcome }: Found, f: PreflightFacts): Fo
 
 /**
  * Finds a launcher pod whose VMI no longer exists. KubeVirt's webhook reads the VMI by its name and refuses every
- * eviction if it finds none. If a new VMI has the same name, the webhook uses the new VMI. Upstream: `admitLauncherPod`
- * of KubeVirt's pod eviction admitter.
+ * eviction if it finds no VMI. If a new VMI has the same name, the webhook uses the new VMI. Upstream:
+ * `admitLauncherPod` of KubeVirt's pod eviction admitter.
  */
 function orphaned(pod: PreflightPod, [vmi, ruling]: Ruled, { settings }: PreflightFacts): Found | undefined {
   if (ruling.reason !== "VmiGone" || pod.deleting || !isLauncher(pod)) return undefined;

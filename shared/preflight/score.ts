@@ -169,8 +169,8 @@ function leftOn(name: Name, filled: Filled | undefined): number {
 }
 
 /**
- * Returns the requests on the node plus the requests of the pod. kube-scheduler assumes requests for pods without
- * requests.
+ * Returns the requests that kube-scheduler assumes for pods without requests. Adds up the pods on the node and this
+ * pod.
  */
 function assumedOf(name: Name, { placementTerms }: PreflightPod, filled: Filled | undefined): number {
   return (filled?.assumed[name] ?? 0) + (placementTerms?.assumed[name] ?? 0);
