@@ -187,7 +187,9 @@ function annotationPath(key: string): string {
   return pointer("metadata", "annotations", key);
 }
 
-/** Makes a patch that tests only the UID and the annotations that it changes. KubeVirt often changes others. */
+/**
+ * Makes a patch that tests only the UID and the annotations that it changes. KubeVirt often changes other annotations.
+ */
 export function annotate({ pod, add, remove }: ActionOf<"AnnotatePod">): readonly Operation[] {
   const { uid, hasAnnotations: exists, resourceVersion, annotations } = pod;
   const touched = [...Object.keys(add), ...remove];

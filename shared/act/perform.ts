@@ -14,7 +14,7 @@ import { requesterPatch } from "../evacuation/requesters.ts";
 
 /**
  * `Done`: the action was performed, perhaps by another process. `Conflict`: the objects have changed, so reconcile
- * again. `Refused`: a webhook refuses, and would refuse again. Other errors are thrown.
+ * again. `Refused`: a webhook refuses the request, and would refuse it again. Other errors are thrown.
  */
 export type ActResult = "Done" | "Conflict" | "Refused";
 
@@ -185,7 +185,10 @@ async function createBudget({ vmi, missing }: ActionOf<"CreateBudget">, cluster:
   return await resultOf(cluster.create(BUDGETS, budget), CREATED);
 }
 
-/** The message of KubeVirt's webhook if the VMI already has a migration. This is not treated as a refusal. */
+/**
+ * The message of KubeVirt's webhook if the VMI already has a migration. Lifeboat does not treat this message as a
+ * refusal.
+ */
 const IN_FLIGHT = "in-flight migration detected";
 
 /** The API server's message for a missing permission. The 403 of a policy or a webhook has another message. */

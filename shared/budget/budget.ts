@@ -56,7 +56,10 @@ export function areBudgetsWanted({ disruptionBudgets, evictionsCovered }: Settin
   }
 }
 
-/** Returns whether Lifeboat may create a budget. Returns false during an evacuation that was already reconciled. */
+/**
+ * Returns whether Lifeboat may create a budget. Returns false if an active Evacuation has a phase, because Lifeboat has
+ * already reconciled this Evacuation.
+ */
 export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }

@@ -17,7 +17,7 @@ function budgetsFor(pod: PodFacts, budgets: readonly BudgetFacts[]): readonly Bu
   return budgets.filter((b) => b.namespace === pod.namespace && !isLifeboats(b) && matches(b.selector, pod.labels));
 }
 
-/** Returns the budget whose allowed disruptions an eviction of the pod would reduce. */
+/** Returns the budget that counts an eviction of the pod as a disruption. */
 export function budgetOf(pod: PodFacts, budgets: readonly BudgetFacts[]): BudgetFacts | undefined {
   return budgetsFor(pod, budgets).find((budget) => !isSparedAsUnhealthy(pod, budget));
 }
@@ -61,8 +61,8 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
 }
 
 /**
- * Returns the object whose controller created the budget: the budget's owner. If the budget has no owner, it is the
- * pod's owner with the budget's name.
+ * Returns the object whose controller created the budget. This object is the budget's owner. If the budget has no
+ * owner, it is the pod's owner with the same name as the budget.
  */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);
@@ -83,8 +83,8 @@ export interface Ending {
 }
 
 /**
- * Returns the budgets' refusals of restarts and stops as a map from the pod's UID to the refusal. Ignores budgets that
- * a VMI owns, because a VMI's budget protects only against evictions.
+ * Returns the refusals of restarts and stops, keyed by the pod's UID. Ignores budgets that a VMI owns, because a VMI's
+ * budget protects only against evictions.
  */
 export function keptByBudgets(
   ending: readonly Ending[],

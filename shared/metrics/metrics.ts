@@ -1,7 +1,7 @@
 /**
- * The metrics of a cluster. A label must not have values that tenants choose, or an unlimited number of values, so no
- * metric has a label for a namespace or a VM. A maintenance object and its node appear in labels only while the object
- * is blocked, and for an hour after its end.
+ * The metrics of a cluster. A label must not have values that tenants choose, or an unlimited number of values.
+ * Therefore, no metric has a label for a namespace or a VM. A maintenance object and its node appear in labels only
+ * while the object is blocked, and for an hour after its end.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
