@@ -8,7 +8,8 @@ const VMS = "subresources.kubevirt.io/virtualmachines";
 
 export const maintenance = {
   name: "maintenance",
-  about: "drains nodes by NodeEvacuations and RollingMaintenances: cordons them, and restarts or stops VMs on request",
+  about:
+    "drains nodes with NodeEvacuations and RollingMaintenances: cordons nodes, and restarts or stops VMs on request",
   gates: [],
   manifests: ["maintenance"],
   permissions: [

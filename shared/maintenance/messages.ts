@@ -58,7 +58,7 @@ export const MAINTENANCE_MESSAGES = {
   // Messages about blockers.
   cannotMigrate: (vmi: VmiFacts) => `it cannot migrate: ${pinnedBecause(vmi)}`,
   unknownStrategy: (field: string, value: string) => `${field} is "${value}", which KubeVirt does not know`,
-  isSent: "it is being sent to another namespace or cluster",
+  isSent: "it is migrating to another namespace or cluster",
   ownerDelays: (until: string) =>
     isTimeText(until)
       ? `its owner wants it to stay until ${withoutFractions(until)}`
@@ -79,7 +79,7 @@ export const MAINTENANCE_MESSAGES = {
     `the pod's owner, or an administrator: kubectl describe pod ${name} -n ${namespace} shows why it does not end`,
   notBackFix: ({ namespace, spec }: EvacuationFacts) =>
     `the VM's owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
-  evictionRefused: "its eviction is refused, by a webhook or a policy of another product",
+  evictionRefused: "a webhook or a policy of another product refuses its eviction",
   evictionRefusedFix: (nodeName: string) => `an administrator: kubectl drain ${nodeName} prints what refuses it`,
 
   // Messages of the forecast about restarts and stops.
@@ -110,7 +110,7 @@ export const MAINTENANCE_MESSAGES = {
   empty: (seconds: number, total: number, ended: string) =>
     `the node is empty after ${seconds}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`,
   ended: (
-    how: "restarted" | "stopped" | "shut down by their strategy" | "ended by others",
+    how: "restarted" | "stopped" | "shut down by their eviction strategy" | "ended by others",
     names: readonly string[],
   ) => {
     const distinct = [...new Set(names)].toSorted();

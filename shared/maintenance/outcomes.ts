@@ -196,7 +196,7 @@ export function endedText(outcomes: readonly VmOutcome[]): string {
   const rows = [
     ["restarted", names(["Restarted"], isOurs)],
     ["stopped", names(["Stopped"], isOurs)],
-    ["shut down by their strategy", names(["ShutDown"], isOurs)],
+    ["shut down by their eviction strategy", names(["ShutDown"], isOurs)],
     ["ended by others", names(["Restarted", "Stopped"], (one) => !isOurs(one))],
   ] as const;
   return rows.flatMap(([how, who]) => (who.length > 0 ? [MESSAGES.ended(how, who)] : [])).join(", ");

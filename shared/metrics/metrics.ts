@@ -28,7 +28,7 @@ export const FAMILIES = {
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "1 if a webhook object is missing or does not lead to Lifeboat, 0 if not. Absent for the guard if no gate needs it, and if Lifeboat cannot read the object.",
+    help: "1 if a webhook object is missing or does not lead to Lifeboat, else 0. Absent if Lifeboat cannot read the object, and for the guard if no gate needs it.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
@@ -76,7 +76,7 @@ export const FAMILIES = {
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
-    help: "1 if Lifeboat answered an eviction without all facts in about the last ten minutes (condition ReviewsDecided is False), else 0.",
+    help: "1 if Lifeboat, in about the last ten minutes, answered an eviction without all facts (condition ReviewsDecided is False), else 0.",
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],

@@ -26,7 +26,7 @@ export const PREFLIGHT_MESSAGES = {
     const homeless = [...(vms > 0 ? [`${vms} of its VMs`] : []), ...(pods > 0 ? [waiting] : [])];
     return `will block: no other node has room for ${homeless.join(", nor for ")}`;
   },
-  unknown: "may succeed: nothing is known to block it, but not everything could be checked",
+  unknown: "may succeed: no known fact blocks it, but Lifeboat could not check every fact",
   withShutdowns: (vms: number, guests: number) =>
     `will succeed: ${moving(vms)}, and ${counted(guests, "guest")} ${guests === 1 ? "is" : "are"} shut down`,
   willSucceed: (vms: number) => `will succeed: ${moving(vms)}, and no guest is shut down`,
@@ -54,7 +54,7 @@ export const PREFLIGHT_MESSAGES = {
   orphaned: (vmi: Named | undefined) =>
     `${vmi === undefined ? "its VMI does not exist" : `VMI ${vmi.name} was created after this pod's VMI`}: KubeVirt's webhook refuses every eviction of this launcher pod`,
   leftOver: (pod: Named, { nodeName }: VmiFacts) =>
-    `${pod.name} is left over from a migration: the VM runs on node ${nodeName}, and no migration of it is in progress`,
+    `${pod.name} is left over from a migration: the VM runs on node ${nodeName}, and no migration of the VM is in progress`,
   terminating: (seconds: number) => `Terminating, and its grace period ended ${durationText(seconds)} ago`,
   finalizers: (since: string, names: readonly string[]) => `${since}: finalizers ${names.join(", ")}`,
   deadKubelet: (since: string, { name }: Pick<NodeFacts, "name">) => `${since}: the kubelet of ${name} is not ready`,
@@ -106,7 +106,7 @@ export const PREFLIGHT_MESSAGES = {
   quotaPodsEnd: "the drain also ends other pods of the namespace",
   quotaMayBeRaised: (by: string) => `${by} might raise the quota while the VM moves`,
   notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
-  nextPodUnknown: (vm: Pod, field: string) => `the requirements of the next pod of VM ${keyOf(vm)}: ${field}`,
+  nextPodUnknown: (vm: Pod, field: string) => `which requirements the next pod of VM ${keyOf(vm)} has: ${field}`,
   nextPodUnsure: (vm: Pod, field: string) =>
     `whether the next pod of VM ${keyOf(vm)} has ${field}: a pod with ${field} fits on no node`,
   whenGone,

@@ -66,7 +66,7 @@ async function steer(deps: Deps): Promise<Result> {
     );
     return planSteering(nodes, rolling, deps.clock());
   };
-  const { found = NOTHING, result } = await attempt("steering VMs away from pending nodes", deps, async () => {
+  const { found = NOTHING, result } = await attempt("steering VMs away from nodes not yet drained", deps, async () => {
     const { answer } = await decide(rule, liveReads(deps.cluster));
     return { ...(await carryOut([{ name: "steering", ...answer }], deps)), again: false };
   });

@@ -29,7 +29,7 @@ test("a guest that shuts down because of an eviction is counted and named", asyn
   fake.vmis.delete({ namespace: "apps", name: "none" });
   await until(on, () => phaseOf(fake) === "Evacuated");
   expect(statusOf(on)).toMatchObject({
-    message: expect.stringContaining("of which 1 shut down by their strategy (apps/none)"),
+    message: expect.stringContaining("of which 1 shut down by their eviction strategy (apps/none)"),
     virtualMachines: { total: 1, left: 0, shutDown: 1 },
     outcomes: [{ name: "none", uid: "vmi-none", outcome: "ShutDown" }],
   });

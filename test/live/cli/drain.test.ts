@@ -56,7 +56,7 @@ test("a guest that shuts down because of an eviction is counted and named in the
   expect(report).toMatchObject({ virtualMachines: { total: 2, shutDown: 1 } });
   expect([code, report?.["message"]]).toEqual([
     0,
-    expect.stringContaining(`1 shut down by their strategy (vms/${ends})`),
+    expect.stringContaining(`1 shut down by their eviction strategy (vms/${ends})`),
   ]);
 });
 
