@@ -46,7 +46,7 @@ export const MAINTENANCE_MESSAGES = {
   },
   stuck: (count: number, first: (NamespacedName & { readonly message: string }) | undefined) =>
     `VMs or pods that cannot leave: ${count}; the first: ${first === undefined ? "" : `${keyOf(first)}: ${first.message}`}`,
-  paused: "spec.progress is Paused: nothing new starts, running migrations continue",
+  paused: "spec.progress is Paused: nothing new starts, and running migrations continue",
   uncordoned: (nodeName: string) =>
     `another party has uncordoned the node, so nothing new starts: kubectl cordon ${nodeName} resumes the drain`,
   evictsPod: ({ name }: NodeEvacuationFacts, pod: string) =>
@@ -99,7 +99,7 @@ export const MAINTENANCE_MESSAGES = {
     `Lifeboat cannot judge whether it fits on another node; not checked: ${unknown.join(", ")}`,
 
   // Messages at the end.
-  withdrawn: "spec.intent is Withdrawn: running migrations continue, other VMs stay",
+  withdrawn: "spec.intent is Withdrawn: running migrations continue, and other VMs stay",
   nodeGone: (nodeName: string) => `there is no node ${nodeName}: it was deleted, or the name is wrong`,
   expired: (ne: NodeEvacuationFacts, notAfter: string) => {
     const again = "create another NodeEvacuation with a later time";

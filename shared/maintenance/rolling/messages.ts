@@ -58,7 +58,7 @@ export const ROLLING_MESSAGES = {
   otherNodeEvacuation: (name: string) => `NodeEvacuation ${name} of the same node`,
   waitsForRollout: "the next node waits until KubeVirt's rollout has ended",
   paused: (rows: Rows) =>
-    `spec.progress is Paused: nothing new starts, running migrations continue; ${progressText(rows)}`,
+    `spec.progress is Paused: nothing new starts, and running migrations continue; ${progressText(rows)}`,
   stuck: stuckText,
   lacksPermission: MAINTENANCE_MESSAGES.lacksPermission,
   requestFailed: "a request failed",
