@@ -82,7 +82,7 @@ const NAMESPACE_OF_NONE = "default";
 /** The maximum length of the object's name in the name of an Event. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
-/** Makes an Event. Its name contains a hash of object, reason and occasion, so it is created only once. */
+/** Makes an Event. The name contains a hash of object, reason and occasion, so each Event exists only once. */
 export function event({ about, type, reason, message, occasion }: KubernetesEvent, now: Date) {
   const [time, { kind, namespace, name, uid }] = [wholeSeconds(now), about];
   return {
@@ -229,7 +229,7 @@ export function nodeStatus({ resourceVersion }: NodeEvacuationFacts, status: Nod
   return { metadata: { resourceVersion }, status: { ...status, ...optional } };
 }
 
-/** Makes a NodeEvacuation. It is deleted together with its owner, the RollingMaintenance. */
+/** Makes a NodeEvacuation. Kubernetes deletes it together with its owner, the RollingMaintenance. */
 export function nodeEvacuation({ rm, node, name, notAfter }: ActionOf<"CreateNodeEvacuation">) {
   const { returnVMs, ...how } = rm.spec.template;
   const apiVersion = "lifeboat.dev/v1alpha1";

@@ -56,8 +56,8 @@ export async function perform(actions: readonly Action[], deps: Performing): Pro
   if (budgeted.outcome !== "Done") return { ...created, ...budgeted, done };
   if (!isCreated && !isOptional(creation)) return { ...created, done };
   const others = actions.filter((action) => action !== creation && !isOnBudget(action));
-  // Without an Evacuation, nothing would later remove Lifeboat's label from the VMI. Therefore, only the actions on the
-  // evacuationNodeName are still performed.
+  // Without an Evacuation, nothing would later remove Lifeboat's label from the VMI. Therefore, Lifeboat performs only
+  // the actions on the evacuationNodeName.
   const possible = isCreated ? others : others.filter(({ verb }) => verb === "Unmark" || verb === "Mark");
   const rest = await performInOrder(possible, deps, done);
   const isLeft = rest.outcome !== "Done" || created.outcome === "Refused";
@@ -158,7 +158,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "AnnotateMigration":
       return await patched(MIGRATIONS, action.migration, manifests.annotateMigration(action));
     case "DeleteMigration":
-      // A waiting migration is deleted only if it has not changed since it was read.
+      // Deletes a waiting migration only if the migration has not changed since Lifeboat read it.
       return await removed(MIGRATIONS, action.migration, action.migration.phase === "Running" ? {} : action.migration);
     case "CreateBudget":
       return await createBudget(action, cluster);
@@ -173,7 +173,7 @@ export async function act(action: Action, { cluster, now }: Pick<Performing, "cl
     case "WriteConditions":
       return await patched("lifeboatconfigurations", named(CONFIGURATION), manifests.conditions(action), "status");
     case "Event":
-      // An existing Event was created by an earlier attempt.
+      // If the Event exists, an earlier attempt has created it.
       return await resultOf(cluster.create("events", manifests.event(action, now())), CREATED);
   }
 }

@@ -64,9 +64,7 @@ export function isBudgetDue(evacuations: readonly EvacuationFacts[]): boolean {
   return evacuations.every((e) => !isActive(e) || e.status.phase === undefined);
 }
 
-/**
- * Returns whether the VM needs a budget. An unknown eviction strategy is treated like a strategy that needs a budget.
- */
+/** Returns whether the VM needs a budget. Treats an unknown eviction strategy like a strategy that needs a budget. */
 export function needsBudget(vmi: VmiFacts, isMigrating: boolean, settings: Settings): boolean {
   if (vmi.deleting || isFinal(vmi)) return false;
   const resolved = resolveStrategy(vmi, settings);

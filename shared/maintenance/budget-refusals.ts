@@ -1,4 +1,7 @@
-/** Finds the VMs that Lifeboat must not restart or stop, because another party's PodDisruptionBudget refuses it. */
+/**
+ * Finds the VMs that Lifeboat must not restart or stop, because the PodDisruptionBudget of another party refuses the
+ * restart or stop.
+ */
 import { keptByBudgets, type Refusal } from "../budget/refusal.ts";
 import type { BudgetFacts, PodFacts } from "../kube/facts.ts";
 import { isLauncher, keyOf, vmiNameOf } from "../kube/objects.ts";

@@ -70,7 +70,7 @@ interface Attached {
   readonly volumes: () => readonly ClaimedVolume[];
 }
 
-/** Returns the volumes that are attached to the node but not used by a pod on the node. */
+/** Returns the volumes that are attached to the node although no pod on the node uses them. */
 export function unclaimedOn(node: string, { attachments, pods, volumes }: Attached): readonly VolumeAttachmentFacts[] {
   const here = attachments.filter((one) => one.nodeName === node && one.persistentVolumeName !== undefined);
   const used = new Set(pods.filter((pod) => !isFinal(pod)).flatMap(claimsOf));

@@ -107,8 +107,8 @@ function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorl
 }
 
 /**
- * Estimates when the last VM leaves, from the time that earlier VMs have needed. The preflight's estimate is used until
- * the first VM has left. Later, the estimate changes only when another VM has left.
+ * Estimates when the last VM leaves, from the time that earlier VMs have needed. Until the first VM has left, Lifeboat
+ * uses the preflight's estimate. Later, the estimate changes only when another VM has left.
  */
 function etaOf(
   { total, left, moving, waiting }: VmCounts,

@@ -1,6 +1,6 @@
 /**
- * Computes the status of a NodeEvacuation. The status is written only after a visible change, and at most once in two
- * seconds.
+ * Computes the status of a NodeEvacuation. Lifeboat writes the status only after a visible change. Between two writes,
+ * Lifeboat waits two seconds, except after an important change such as a new phase.
  */
 import {
   hasEnded,
@@ -38,8 +38,8 @@ export function nodeStatusAfter(
 }
 
 /**
- * Returns true if the start time, a condition or an outcome has changed. Such a change is written at once. After a VM
- * has left, only the status shows that the VM was on the node, and whether an eviction shut its guest down.
+ * Returns true if the start time, a condition or an outcome has changed. Lifeboat writes such a change at once. After a
+ * VM has left, only the status shows that the VM was on the node, and whether an eviction shut its guest down.
  */
 function isNews(before: NodeEvacuationStatus, { more = {} }: Pick<NodeNext, "more">): boolean {
   const { startTime, conditions, outcomes = before.outcomes } = more;
@@ -83,7 +83,7 @@ function conditionsAfter(
   return [...kept, ...changed].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** The status is not written if only these fields change. */
+/** Lifeboat does not write the status if only these fields change. */
 const TIMES: readonly string[] = ["lastUpdateTime", "estimatedCompletionTime"];
 
 function textOf(status: NodeEvacuationStatus): string {

@@ -45,9 +45,7 @@ function movesOf(views: readonly VmView[], w: NodeWorld): Turns {
   return { views: views.map((view) => staying.get(view) ?? view), starts: started.flat() };
 }
 
-/**
- * Returns the state of a VM whose active Evacuation is Blocked. Such a VM is not included in the number of moving VMs.
- */
+/** Returns the state of a VM whose active Evacuation is Blocked. Such a VM does not count as moving. */
 function heldByEvacuation(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const active = activeEvacuation(vmi, evacuationsOf(vmi, w.facts));
   return active?.status.phase === "Blocked" ? heldByBlocked(vmi, active) : undefined;

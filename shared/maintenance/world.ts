@@ -22,7 +22,7 @@ export interface NodeNext {
   readonly phase: NodeEvacuationPhase;
   readonly message: string;
   readonly more?: Partial<NodeEvacuationStatus>;
-  /** These actions are performed, in any order, before the status is written. */
+  /** Lifeboat performs these actions, in any order, before it writes the status. */
   readonly first?: readonly Action[];
   readonly chains?: readonly (readonly Action[])[];
   readonly again?: boolean;

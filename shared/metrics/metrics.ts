@@ -191,7 +191,7 @@ function blockedSamples(evacuations: readonly EvacuationFacts[]): readonly Sampl
   return [...byReason].map(([reason, { length }]) => ({ labels: [reason], value: length }));
 }
 
-/** Reports the oldest Evacuation in each phase. An Evacuation without a phase is treated as Pending. */
+/** Reports the oldest Evacuation in each phase. Treats an Evacuation without a phase as Pending. */
 function oldestSamples(evacuations: readonly EvacuationFacts[]): readonly Sample[] {
   const dated = evacuations.filter(({ createdAt }) => createdAt > 0);
   const byPhase = Map.groupBy(dated, ({ status }) => status.phase ?? "Pending");

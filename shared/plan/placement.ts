@@ -14,8 +14,8 @@ export interface Placement {
   readonly nodes: readonly ScheduledNode[];
   readonly podsOn: ReadonlyMap<string, readonly PreflightPod[]>;
   /**
-   * The same pods as in `podsOn`, with the free resources of each node. Changed in place, because copying would be
-   * slow.
+   * The same pods as in `podsOn`, with the free resources of each node. Lifeboat changes this object in place, because
+   * copying would be slow.
    */
   readonly present: PresentPods;
   readonly vmis: ReadonlyMap<string, VmiFacts>;

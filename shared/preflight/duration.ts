@@ -79,8 +79,8 @@ function asBefore(moving: readonly VmiFacts[], seen: readonly FinishedMigration[
 
 /**
  * Returns a function that estimates the seconds of a migration from the guest's memory. The function is linear and
- * fitted to the observed migrations. If all observed guests have the same size, half of the time is treated as constant
- * and half as proportional to memory.
+ * fitted to the observed migrations. If all observed guests have the same size, the function treats half of the time as
+ * constant, and half as proportional to memory.
  */
 export function sizeLine(seen: readonly FinishedMigration[]): (memory: number) => number {
   const [memory, seconds] = [mean(seen.map((one) => one.memory)), mean(seen.map((one) => one.seconds))];

@@ -108,8 +108,8 @@ export interface PreflightFacts extends Moment {
   readonly flags: DrainFlags;
   readonly unread: readonly string[];
   /**
-   * All pods on their nodes, with the free resources of each node. If absent, the free resources are computed from the
-   * lists.
+   * All pods on their nodes, with the free resources of each node. If absent, Lifeboat computes the free resources from
+   * the lists.
    */
   readonly present?: PresentPods;
   /**
@@ -122,7 +122,7 @@ export interface PreflightFacts extends Moment {
   readonly lots?: number | undefined;
 }
 
-/** The verdict on a node. The first verdict in this list that applies is used. */
+/** The verdict on a node. A node gets the first verdict in this list that applies. */
 export type NodeVerdict = "WillBlock" | "NoRoom" | "Unknown" | "WillSucceedWithShutdowns" | "WillSucceed";
 
 /**
@@ -138,7 +138,10 @@ export interface RoomFound {
   readonly fits: boolean;
   /** A node on which the pod fits. kube-scheduler might choose another node. */
   readonly node?: string;
-  /** The number of other nodes on which the pod fits. Pods that were placed earlier already use resources there. */
+  /**
+   * The number of other nodes on which the pod fits. Pods that Lifeboat has placed earlier already use resources on
+   * these nodes.
+   */
   readonly nodes: number;
   /** Fields that KubeVirt may or may not set in the next pod. A pod with these fields would not fit. */
   readonly unsure?: readonly string[];

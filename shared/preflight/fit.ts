@@ -36,7 +36,7 @@ export interface Spot {
   readonly room?: Room;
 }
 
-/** Further facts that decide whether the pod fits on the node. Absent facts are not checked. */
+/** Further facts that decide whether the pod fits on the node. Lifeboat does not check absent facts. */
 export interface Around {
   readonly isRepelled?: Judge | undefined;
   readonly isUneven?: Judge | undefined;
@@ -172,7 +172,7 @@ export function repelling(
 
 type Named = Pick<Neighbour, "namespace" | "labels">;
 
-/** Returns true if a term of the pod `owner` matches the other pod. The topology domain is not checked. */
+/** Returns true if a term of the pod `owner` matches the other pod. Does not check the topology domain. */
 export function selects({ namespaces, allNamespaces, selector }: PodTerm, owner: Named, other: Named): boolean {
   const isThere = namespaces.length === 0 ? other.namespace === owner.namespace : namespaces.includes(other.namespace);
   return (allNamespaces === true || isThere) && matches(selector, other.labels);

@@ -1,4 +1,6 @@
-/** Lists the reasons why a VM stays on its node although it can migrate. The first reason that applies is used. */
+/**
+ * Lists the reasons why a VM stays on its node although it can migrate. Lifeboat uses the first reason that applies.
+ */
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks } from "../kube/guest.ts";
@@ -63,7 +65,7 @@ function leftOver(vmi: VmiFacts, f: PreflightFacts): HeldReason | undefined {
 const MOMENTS_SECONDS = 60;
 
 /**
- * Returns true if no migration explains a second launcher pod of the VM. No migration is in progress, and no migration
+ * Returns true if no migration explains a second launcher pod of the VM: no migration is in progress, and no migration
  * has just ended.
  */
 export function isLeftOver(vmi: VmiFacts, { migrations, now }: Pick<PreflightFacts, "migrations" | "now">): boolean {

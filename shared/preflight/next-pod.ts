@@ -1,10 +1,10 @@
 /**
  * Predicts the next launcher pod of a VM. KubeVirt renders the target pod of a migration from the VMI and the KubeVirt
- * object. It renders the pod of a new start from the template of the VirtualMachine. Only fields that KubeVirt or
- * admission webhooks add are copied from the current pod. If a requirement is uncertain, Lifeboat renders two pods: one
- * with the most requirements and one with the fewest. Upstream: `renderLaunchManifest`, `NodeSelectorRenderer`,
- * `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`, `prepareNodeSelectorForHostCpuModel` of
- * the migration controller.
+ * object. It renders the pod of a new start from the template of the VirtualMachine. From the current pod, Lifeboat
+ * copies only fields that KubeVirt or admission webhooks have added. If a requirement is uncertain, Lifeboat renders
+ * two pods: one with the most requirements and one with the fewest. Upstream: `renderLaunchManifest`,
+ * `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`,
+ * `prepareNodeSelectorForHostCpuModel` of the migration controller.
  */
 import type { PodFacts, Toleration, VmiFacts } from "../kube/facts.ts";
 import type { GuestAsks, NextStart } from "../kube/guest.ts";

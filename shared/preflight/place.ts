@@ -164,8 +164,8 @@ function findRoom(pod: PreflightPod, board: Board, w: Seen, around: Around): Roo
 }
 
 /**
- * Returns the facts that decide where the pod fits. The drained node is treated as cordoned, and the claims of a
- * hotplug pod are treated as claims of its VM.
+ * Returns the facts that decide where the pod fits. Treats the drained node as cordoned, and the claims of a hotplug
+ * pod as claims of its VM.
  */
 function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen): Around {
   const nodes = [{ ...w.node, unschedulable: true }, ...w.otherNodes];

@@ -53,8 +53,8 @@ function vmiOf(launcher: PodFacts | undefined, { vmis }: PreflightFacts): VmiFac
 }
 
 /**
- * Finds pods that `kubectl drain` does not evict. The emptyDir volumes of a VM's pods are ignored, because they contain
- * only temporary files.
+ * Finds pods that `kubectl drain` does not evict. Ignores the emptyDir volumes of a VM's pods, because these volumes
+ * contain only temporary files.
  */
 function leftInPlace(pod: PreflightPod, { flags }: PreflightFacts): Found | undefined {
   // A mirror pod stays on the node, even if it has ended.

@@ -1,6 +1,6 @@
 /**
  * Finds the controller that raises a ResourceQuota while a VM moves, or that has its own rules for a migration's target
- * pod. The controller is recognized by the metadata of the quota. Upstream: pkg/controller/master/migration and
+ * pod. Lifeboat recognizes the controller by the metadata of the quota. Upstream: pkg/controller/master/migration and
  * resourcequota of harvester/harvester; pkg/mtq-controller of kubevirt/managed-tenant-quota; rq-controller of
  * kubevirt/application-aware-quota.
  */

@@ -177,8 +177,8 @@ function assumedOf(name: Name, { placementTerms }: PreflightPod, filled: Filled 
 }
 
 /**
- * Prefers nodes on which the pod makes the used shares of CPU and memory more equal. Pods without requests are not
- * scored. Upstream: `balancedResourceScorer`.
+ * Prefers nodes on which the pod makes the used shares of CPU and memory more equal. If the pod has no requests, every
+ * node gets the score 0. Upstream: `balancedResourceScorer`.
  */
 function mostBalanced({ pod: { requests }, nodes, board: { filled } }: Scored): readonly number[] {
   const { cpu = 0, memory = 0 } = requests;

@@ -42,8 +42,8 @@ export async function scan(observer: Observer): Promise<Scanned> {
   const { nodeEvacuations, rolling } = maintenance ?? { nodeEvacuations: [], rolling: [] };
   const openNodeEvacuations = maintenance && new Set(nodeEvacuations.filter(isOpen).map(({ uid }) => uid));
   const [{ budgets, unread }, launchers, around] = await Promise.all([
-    // Reads PodDisruptionBudgets even if the settings allow none. Lifeboat then deletes the PodDisruptionBudgets that
-    // it created before.
+    // Reads PodDisruptionBudgets even if Lifeboat needs none. Lifeboat then deletes the PodDisruptionBudgets that it
+    // created before.
     readBudgets(vmis, observer),
     isFeatureOn(deschedulerSupport, observer.settings) ? cluster.list("pods", { labels: LAUNCHER, as: Launcher }) : [],
     readPressure({ vmis, nodes, pods: [], requests: [], evacuations }, observer),

@@ -27,7 +27,7 @@ import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
-  // If Lifeboat may not read the policy, the policy is treated as missing.
+  // Treats the policy as missing if Lifeboat may not read it.
   const binding = await cluster.get("validatingadmissionpolicybindings", named(HOLD_TAINTS), { expect: [403] });
   return { ...settings, isHoldingTaints: binding !== undefined };
 }

@@ -15,8 +15,8 @@ import { evacuationOf, isActiveRow, type RollingWorld } from "./world.ts";
 type Seen = Omit<RollingWorld, "rows">;
 
 /**
- * Returns the nodes in the order in which they are drained. The label selector is evaluated only at the start. A node
- * that is added later does not belong to the RollingMaintenance.
+ * Returns the nodes in the order in which they are drained. Lifeboat evaluates the label selector only at the start. A
+ * node that is added later does not belong to the RollingMaintenance.
  */
 export function resolved({ rm, facts }: Seen): readonly string[] {
   const { names, matchLabels = {} } = rm.spec.nodes;

@@ -1,6 +1,6 @@
 /**
- * Computes the status of a RollingMaintenance. The status is written only after a visible change, and at most once in
- * two seconds.
+ * Computes the status of a RollingMaintenance. Lifeboat writes the status only after a visible change. Between two
+ * writes, Lifeboat waits two seconds, unless a phase has changed.
  */
 import {
   ROLLING_BOUNDS as BOUNDS,
@@ -40,7 +40,9 @@ export function rollingStatusAfter(
   return isSoon && phasesOf(status) === phasesOf(before) ? undefined : { ...status, lastUpdateTime: now.toISOString() };
 }
 
-/** Returns the phases as one text. A changed phase is written at once, because the next drain depends on it. */
+/**
+ * Returns the phases as one text. Lifeboat writes a changed phase at once, because the next drain depends on the phase.
+ */
 export function phasesOf({ phase, startTime, nodes }: RollingMaintenanceStatus): string {
   return [phase, startTime, ...nodes.map((row) => row.phase)].join();
 }

@@ -27,7 +27,7 @@ export interface RollingNext {
   /** The nodes after this step. Absent if the nodes do not change. */
   readonly rows?: readonly NodeRow[];
   readonly more?: Partial<RollingMaintenanceStatus>;
-  /** These actions are performed before the status is written. */
+  /** Lifeboat performs these actions before it writes the status. */
   readonly first?: readonly Action[];
   readonly again?: boolean;
 }
