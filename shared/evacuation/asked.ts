@@ -1,7 +1,6 @@
 /**
- * Asks KubeVirt to restart or stop a VM that cannot move, because a NodeEvacuation drains the VM's node. The first row
- * of ASKED_ROWS that matches the situation applies. Lifeboat writes the Evacuation's status before it sends the
- * request.
+ * If a NodeEvacuation drains a node, asks KubeVirt to restart or stop the node's VMs that cannot move. The first row of
+ * ASKED_ROWS that matches the situation applies. Lifeboat writes the Evacuation's status before it sends the request.
  */
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
@@ -43,18 +42,18 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: hasMigrated, answer: movedAway },
   { asked: "nothing yet", since: "the VM has ended", so: "the evacuation ends: Gone",
     applies: ({ f }) => f === undefined || !isLive(f.vmi), answer: () => ended(MESSAGES.vmEnded) },
-  { asked: "nothing yet", since: "the NodeEvacuation was cancelled or has ended", so: "nothing is asked",
+  { asked: "nothing yet", since: "the NodeEvacuation was cancelled or has ended", so: "Lifeboat asks nothing",
     applies: ({ e }) => isWithdrawn(e), answer: () => withdrawn(MESSAGES.withdrawn) },
-  { asked: "nothing yet", since: "the VM can migrate", so: "nothing is asked: it migrates",
+  { asked: "nothing yet", since: "the VM can migrate", so: "Lifeboat asks nothing: the VM migrates",
     applies: canMigrate, answer: () => withdrawn(MESSAGES.canMigrateNow) },
-  { asked: "nothing yet", since: "nothing", so: "KubeVirt is asked",
+  { asked: "nothing yet", since: "nothing", so: "Lifeboat asks KubeVirt",
     applies: () => true, answer: ask },
 
   { asked: "restart or stop", since: "the VM has migrated", so: "the evacuation ends: Moved",
     applies: hasMigrated, answer: movedAway },
   { asked: "restart", since: "the VM runs again", so: "the evacuation ends: Restarted",
     applies: (q) => isAnother(q) && q.f?.vmi.phase === "Running" && q.f.vmi.nodeName !== undefined, answer: restarted },
-  { asked: "restart", since: "the VM is off or about to start, and its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "Lifeboat does not wait: KubeVirt starts the VM, unless its owner does not want that",
+  { asked: "restart", since: "the VM is off or about to start, and its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "Lifeboat does not wait: KubeVirt starts the VM, unless its owner has stopped or deleted it",
     applies: (q) => (isOff(q.f?.vmi) || isAnother(q)) && isWithdrawn(q.e), answer: () => withdrawn(MESSAGES.withdrawnWhileOff) },
   { asked: "restart", since: "the VM is about to start", so: "Lifeboat waits",
     applies: isAnother, answer: ({ e }) => asked(e, "Starting", MESSAGES.startsElsewhere) },
@@ -68,11 +67,11 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: ({ f }) => f?.vmi.deleting === true, answer: ({ e }) => asked(e, "ShuttingDown", MESSAGES.shutsDown) },
   { asked: "restart or stop", since: "nothing, for less than 60 s", so: "Lifeboat waits: KubeVirt might still receive the request",
     applies: ({ e, w }) => secondsUntil(shutdown.askedUntil(e), w.now) > 0, answer: ({ e }) => asked(e, e.status.reason ?? "", e.status.message ?? "") },
-  { asked: "restart or stop", since: "its VirtualMachine was deleted", so: "Lifeboat does not ask KubeVirt again",
+  { asked: "restart or stop", since: "the VirtualMachine was deleted", so: "Lifeboat does not ask KubeVirt again",
     applies: isAround(({ vm }) => vm === undefined), answer: () => withdrawn(MESSAGES.vmDeleted) },
   { asked: "restart or stop", since: "KubeVirt has the request, and virt-controller has not acted on it", so: "Lifeboat waits, also after a cancellation; a VM that stops despite a cancellation starts again",
     applies: isAround(({ vm }, { e }) => vm !== undefined && shutdown.isPending(e, vm)), answer: pending },
-  { asked: "restart or stop", since: "its owner has changed its run strategy", so: "Lifeboat does not ask KubeVirt again",
+  { asked: "restart or stop", since: "the VM's owner has changed the run strategy", so: "Lifeboat does not ask KubeVirt again",
     applies: isAround(({ vm }, { e }) => vm?.runStrategy !== e.spec.runStrategy), answer: () => withdrawn(MESSAGES.runStrategyChanged) },
   { asked: "restart or stop", since: "the NodeEvacuation was cancelled or has ended", so: "Lifeboat does not ask KubeVirt again",
     applies: isAround(({ ne }, { e }) => isWithdrawn(e) || ne === undefined || hasEnded(ne) || ne.spec.intent === "Withdrawn"), answer: () => withdrawn(MESSAGES.requestEnded) },
@@ -80,9 +79,9 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: canMigrate, answer: () => withdrawn(MESSAGES.canMigrateNow) },
   { asked: "restart or stop", since: "the NodeEvacuation was paused, or the node uncordoned", so: "Lifeboat does not ask KubeVirt again until the NodeEvacuation continues and the node is cordoned",
     applies: isAround(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
-  { asked: "restart or stop", since: "a disruption budget would refuse the eviction of its pod", so: "Lifeboat does not ask KubeVirt again until the budget allows the eviction",
+  { asked: "restart or stop", since: "a disruption budget would refuse the eviction of the VM's pod", so: "Lifeboat does not ask KubeVirt again until the budget allows the eviction",
     applies: isAround(({ refusal }) => refusal !== undefined), answer: held },
-  { asked: "restart or stop", since: "nothing, for 60 s: the request was refused or lost", so: "KubeVirt is asked again",
+  { asked: "restart or stop", since: "nothing, for 60 s: the request was refused or lost", so: "Lifeboat asks KubeVirt again",
     applies: () => true, answer: askAgain },
 ];
 
@@ -105,7 +104,10 @@ function asked(e: EvacuationFacts, reason: string, message: string): Next {
   return { phase: isRestart(e) ? "Restarting" : "Stopping", reason, message };
 }
 
-/** Prepares a request. The status is written before the request, so that no other process repeats the request. */
+/**
+ * Prepares a request. Lifeboat writes the status before it sends the request, so that no other process repeats the
+ * request.
+ */
 function asking({ w }: RequestCase, vmi: VmiFacts, e: EvacuationFacts): Pick<Next, "more" | "after"> {
   return { more: { nextAttemptTime: secondsAfter(w.now, LOST_SECONDS) }, after: [{ verb: "ShutDown", e, vmi }] };
 }

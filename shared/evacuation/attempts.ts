@@ -32,8 +32,8 @@ interface Failure {
   readonly message: string;
   readonly failures?: number;
   /**
-   * The last failed migration, which the status records so that it is counted only once. Undefined if the migration
-   * was refused, or if Lifeboat deletes it because it cannot start.
+   * The last failed migration. The status records this migration, so that Lifeboat counts it only once. Undefined if
+   * the migration was refused, or if Lifeboat deletes a migration that cannot start.
    */
   readonly counted?: Pick<EvacuationStatus, "lastFailedMigration">;
 }

@@ -1,4 +1,4 @@
-/** Computes how long Lifeboat does not move a VM after a migration. */
+/** Computes how long Lifeboat avoids another move of a VM after a migration. */
 import type { VmiFacts } from "../kube/facts.ts";
 import { type Moment, secondsSince } from "../settings/time.ts";
 import { EVACUATION_MESSAGES as MESSAGES } from "./messages.ts";

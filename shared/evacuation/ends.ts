@@ -97,9 +97,9 @@ export function exhausted(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Ends the Evacuation if the eviction strategy is unknown or None. If a person requested the Evacuation, also ends it
- * if the VM cannot migrate, unless the VM already has an evacuationNodeName or a migration, or an external controller
- * moves it.
+ * Ends the Evacuation if the eviction strategy is unknown or None. Also ends an Evacuation that a person requested, if
+ * the VM cannot migrate. The second rule does not apply if the VM has an evacuationNodeName or a migration, or if an
+ * external controller moves the VM.
  */
 export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;
@@ -219,7 +219,7 @@ function leftOf(
 
 /**
  * Cleans up after an Evacuation has ended, and records the cleanup in the Evacuation's status. If this process stops
- * before that, another process cleans up.
+ * first, another process cleans up.
  */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {

@@ -106,8 +106,8 @@ export interface EvacuationOrigin {
 }
 
 /**
- * Makes an Evacuation. If an earlier Evacuation of the pod still backs off, the new Evacuation inherits its number of
- * attempts and its back-off, unless the new Evacuation has a deadline or a person requested it.
+ * Makes an Evacuation. If the back-off of the pod's earlier Evacuation is not over, the new Evacuation inherits the
+ * number of attempts and the back-off. It inherits nothing if it has a deadline, or if a person requested it.
  */
 export function newEvacuation(
   vmi: VmiFacts,

@@ -52,7 +52,7 @@ export function markActions(
         ]
       : [];
   // PodDisruptionBudgets do not stop the scheduler, the taint manager or the kubelet. If a budget cannot refuse the
-  // request, the evacuation therefore continues even if the budget cannot be created.
+  // request, the evacuation therefore continues even if Lifeboat cannot create the budget.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },
@@ -69,8 +69,9 @@ export function urgencyOf({ isGentle }: VmiFacts, cause: Cause): Urgency {
 }
 
 /**
- * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label at the hand-over of
- * the last migration, at least 20 s after the failure of the previous migration, so the new value takes effect.
+ * Returns whether the label must become `urgent` before the last attempt. KubeVirt reads the label when it hands the
+ * last migration over to virt-handler. This is at least 20 s after the previous migration failed, so the new value
+ * takes effect.
  */
 export function isMadeUrgent({ isGentle, evacuationLabel }: VmiFacts, attempts: number, settings: Settings): boolean {
   const isLast = attempts === settings.evacuation.maxAttempts - 1;
@@ -100,8 +101,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 const MARKING_SECONDS = 15;
 
 /**
- * Returns whether an admission review that is still running might set the evacuationNodeName. Until then, the
- * Evacuation must not end, because Lifeboat would treat this evacuationNodeName as a new request.
+ * Returns whether an admission review that is still running might set the evacuationNodeName. If so, the Evacuation
+ * must not end yet, because Lifeboat would treat this evacuationNodeName as a new request.
  */
 export function isMarkOnItsWay(f: EvacuationCase): boolean {
   const age = secondsSince(f.e.createdAt, f.w.now);

@@ -124,8 +124,8 @@ export const EVACUATION_MESSAGES = {
     `KubeVirt does not clear the VMI's evacuationNodeName: node ${nodeName} carries the drain taint ${key}`,
 
   // Restarts and stops
-  askedToRestart: "KubeVirt is asked to restart the VM, on another node",
-  askedToStop: "KubeVirt is asked to stop the VM",
+  askedToRestart: "Lifeboat asks KubeVirt to restart the VM on another node",
+  askedToStop: "Lifeboat asks KubeVirt to stop the VM",
   askedAgain: (seconds: number) =>
     `for ${seconds} s, KubeVirt has not acted on the request: Lifeboat repeats the request`,
   requestPending: (isUndone: boolean) =>
@@ -155,7 +155,7 @@ export const EVACUATION_MESSAGES = {
   startRefused: REFUSED,
   startRefusedEvent: (e: EvacuationFacts) =>
     `stopped for the maintenance of node ${e.status.sourceNode ?? ""}: ${REFUSED(e)}`,
-  askedToStart: "KubeVirt was asked to start the VM",
+  askedToStart: "Lifeboat has asked KubeVirt to start the VM",
   hasStarted: "the VM has been started",
   ownerChanged: "the VM's owner has deleted or changed the VM",
 } as const;

@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that do not disappear within moments unless somebody acts. */
+/** Reasons that disappear within moments only if somebody acts. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",

@@ -39,8 +39,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // If an earlier Evacuation of the pod has ended but is not cleaned up, the VMI's evacuationNodeName may belong to
-  // either Evacuation. Lifeboat cannot tell to which, so the new Evacuation waits for the cleanup.
+  // If an earlier Evacuation of the pod has ended but is not cleaned up, the VMI's evacuationNodeName can belong to
+  // either Evacuation. The new Evacuation therefore waits for the cleanup.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };
@@ -69,8 +69,8 @@ function cleared({ vmis, evacuations }: EvacuationWorld): readonly Chain[] {
 
 /**
  * Starts an Evacuation for a VMI whose `status.evacuationNodeName` is set by KubeVirt's webhook. The VMI does not show
- * who requested the eviction, so Lifeboat names the requester of the VM's earlier Evacuation if the back-off of that
- * Evacuation is not over.
+ * who requested the eviction. If the back-off of the VM's earlier Evacuation is not over, Lifeboat names the requester
+ * of that Evacuation.
  */
 function startByMark(vmi: VmiFacts, w: EvacuationWorld): readonly Chain[] {
   if (!isMarked(vmi) || strategyOf(vmi, w.settings) === "None" || !isStartable(vmi, w)) return [];
@@ -115,7 +115,7 @@ export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuation
 
 /**
  * Returns whether the Evacuation may be deleted after some time. The Evacuation of a stopped VM may be deleted before
- * the VM starts, unless the Evacuation is withdrawn, because Lifeboat then starts the VM.
+ * the VM starts. A withdrawn Evacuation stays until Lifeboat no longer has to start the VM.
  */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");

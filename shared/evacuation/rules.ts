@@ -60,8 +60,8 @@ function noVirtHandler(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * The VM has no node yet, is being received from another namespace or cluster, or has a blocked migration to one. In
- * the last two cases, KubeVirt allows no second migration.
+ * The VM has no node yet, or is being received from another namespace or cluster, or its migration to another namespace
+ * or cluster is blocked. In the last two cases, KubeVirt allows no second migration.
  */
 function notThere(f: EvacuationCase): Next | undefined {
   const { vmi, migration } = f;
@@ -173,7 +173,7 @@ function backingOff(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Creates a migration if KubeVirt's evacuation controller has not created one, or would create it only after a
+ * Creates a migration if KubeVirt's evacuation controller has not created a migration, or would do so only after a
  * back-off.
  */
 function createMigration(f: EvacuationCase): Next | undefined {

@@ -11,11 +11,11 @@ export type StartRow = Row<readonly Action[]>;
 /** Starts a VM that Lifeboat stopped, unless somebody else has started or changed the VM. */
 // prettier-ignore
 export const START_ROWS: readonly StartRow[] = [
-  { asked: "stop, then start", since: "the VM has been seen running again", so: "Lifeboat no longer starts it: its owner decides",
+  { asked: "stop, then start", since: "the VM runs again", so: "Lifeboat no longer starts the VM: its owner decides",
     applies: (q) => isAnother(q) && !isOff(q.f?.vmi), answer: ({ e, w }) => released(e, w.now, MESSAGES.hasStarted) },
-  { asked: "stop, then start", since: "its node is not schedulable yet", so: "it stays off",
+  { asked: "stop, then start", since: "the VM's node is not schedulable yet", so: "the VM stays off",
     applies: ({ e }) => !isWithdrawn(e), answer: () => [] },
-  { asked: "stop, then start", since: "its owner has deleted it or changed its run strategy", so: "Lifeboat does not start it",
+  { asked: "stop, then start", since: "the owner has deleted the VM or changed its run strategy", so: "Lifeboat does not start the VM",
     applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, MESSAGES.ownerChanged) },
   { asked: "stop, then start", since: "the stop is not over", so: "Lifeboat waits, because KubeVirt refuses or drops a start request during a stop",
     applies: (q) => vmOf(q)?.isChanging === true || !isOff(q.f?.vmi), answer: () => [] },

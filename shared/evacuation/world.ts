@@ -129,7 +129,7 @@ export function attemptOf(f: EvacuationCase): MigrationFacts | undefined {
   return isExternal(f) || f.migration?.decentralized !== undefined ? undefined : f.migration;
 }
 
-/** Returns whether the migration has finished but the VMI does not show it yet. */
+/** Returns whether the migration has finished but the VMI does not show the new node yet. */
 export function isShownLater({ e, vmi }: EvacuationCase, { targetNode }: MigrationFacts): boolean {
   const guest = guestPodUID(vmi);
   return guest !== undefined && guest === podUIDOf(e) && vmi.nodeName !== targetNode;
@@ -148,8 +148,8 @@ export function mayBeOver(e: EvacuationFacts): boolean {
 }
 
 /**
- * Returns whether another Evacuation with another cause, which ended as a Duplicate because this Evacuation is older,
- * still requires the VM to move.
+ * Returns whether the VM has to move for a second cause, too. The Evacuation with the second cause ended as a
+ * Duplicate, because this Evacuation is older.
  */
 export function isWantedBesides({ e, w }: EvacuationCase): boolean {
   return w.evacuations.some((other) => {

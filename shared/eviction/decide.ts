@@ -68,7 +68,7 @@ export interface EvictionFacts extends Moment {
   readonly request: { readonly username: string; readonly cause: Cause };
   /**
    * Whether the VM has a PodDisruptionBudget. If undefined, Lifeboat reads the VM's PodDisruptionBudgets before it
-   * creates one.
+   * creates a PodDisruptionBudget.
    */
   readonly hasBudget?: boolean;
   /** Migrations of the VMI, which are read only if `doMigrationsDecide` returns true. */

@@ -12,8 +12,8 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
- * Says what happens to the guest, for each reason with a verdict that could mislead. For example, a VM moves although
- * its eviction was refused.
+ * Says what happens to the guest, for each reason whose verdict alone could mislead. For example, Lifeboat refuses an
+ * eviction, and the VM moves.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",

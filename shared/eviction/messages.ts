@@ -88,7 +88,7 @@ export const REMEDY = {
   MigrationsOff: "the administrator of the KubeVirt CR: raise the limit of migrations above 0",
   NameTooLong: "the VM's owner: stop the VM, or create it again with a shorter name",
   Orphaned: "the person who drains: kubectl delete pod, because the pod's VMI is gone",
-  Finalizers: "the owner of the finalizers: make the controller that set the finalizers remove them",
+  Finalizers: "the owner of the finalizers: find out why the controller that set the finalizers does not remove them",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough quota for a second pod of the VM while the VM moves",
   NoRoom:
@@ -116,7 +116,7 @@ const BLOCKED = {
   BeingReceived: "nobody has to act: the VM is moving here from another namespace or cluster",
   PersonsMigration: "the person who created the migration: delete that migration; the VM then gets another migration",
   DecentralizedMigration:
-    "the person who sends the VM to another namespace or cluster: delete that migration, or remove what blocks it",
+    "the person who sends the VM to another namespace or cluster: delete the migration, or remove what blocks it",
 } as const;
 
 export function remedyOf(reason: string): string | undefined {

@@ -35,7 +35,7 @@ export function isToMove(vmi: VmiFacts, settings: Pick<Settings, "clusterStrateg
   return FIRST_REQUEST[strategyOf(vmi, settings)][mobilityOf(vmi)] === "evacuate";
 }
 
-/** Returns whether every eviction of the VM is refused until its owner changes the VM. */
+/** Returns whether every eviction of the VM is refused until somebody changes the VM or its eviction strategy. */
 export function isHeldFast(vmi: VmiFacts, settings: Pick<Settings, "clusterStrategy">): boolean {
   const resolved = resolveStrategy(vmi, settings);
   return !resolved.known || FIRST_REQUEST[resolved.strategy][mobilityOf(vmi)] === "refuse";

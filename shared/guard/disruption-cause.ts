@@ -1,6 +1,6 @@
 /**
- * Finds the disruption that deletes a pod, and the time until which Lifeboat refuses the deletion. Upstream:
- * `DisruptionTarget`; Karpenter's node termination.
+ * Finds the disruption that deletes a pod, and the time until which Lifeboat refuses the deletion. The disruption is in
+ * the pod's `DisruptionTarget` condition, or the requester terminates nodes as Karpenter does.
  */
 import { byAge, isAbout } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";

@@ -130,8 +130,8 @@ function dueTaint(pod: PodFacts, taints: readonly Taint[], { now }: Moment): Tai
 }
 
 /**
- * Returns whether a ValidatingAdmissionPolicy refuses a deletion by the taint manager that Lifeboat wants to allow.
- * This is the case if the feature gate NoExecuteTaint is off or the node is lost.
+ * Returns whether a ValidatingAdmissionPolicy refuses the taint manager's deletion although Lifeboat would allow it.
+ * This happens if the feature gate NoExecuteTaintEvictionLiveMigration is off, or if the node is lost.
  */
 function isHeldInVain(pod: PodFacts, node: NodeFacts, m: Moment): boolean {
   const { isHoldingTaints } = m.settings;
