@@ -94,8 +94,8 @@ async function observe({ cluster }: DeschedulingDeps) {
 }
 
 /**
- * Returns the requests of a cycle. A dry run writes nothing. It sends evictions with `dryRun`, to find out which
- * evictions webhooks and PodDisruptionBudgets refuse.
+ * Returns the requests of a cycle. A dry run writes nothing. It sends evictions with `dryRun`, to find out whether a
+ * webhook or a PodDisruptionBudget refuses an eviction.
  */
 function requestsOf(deps: DeschedulingDeps): Requests {
   const { cluster, policy, dryRun, now } = deps;

@@ -12,7 +12,7 @@ export const DESCHEDULING_MESSAGES = {
   evicted: "is evicted",
   evacuated: "is evacuated",
   refused: "is not evicted, because the API server or a webhook refused the eviction",
-  unanswered: "may or may not be evicted, because the API server did not answer",
+  unanswered: "might be evicted: the API server gave no clear answer",
   nominated: (outcome: string, nodeName: string, { profile, plugin, reason }: By) =>
     `${outcome}; ${profile}/${plugin} chose the pod on node ${nodeName}${reason === undefined ? "" : ` (${reason})`}`,
   triggeredBy: ({ profile, plugin, reason = "" }: By) => `triggered by ${profile}/${plugin}: ${reason}`,
@@ -34,5 +34,5 @@ export const DESCHEDULING_MESSAGES = {
   // The doctor
   isValid: "the descheduling policy is valid",
   leftOut: "Lifeboat ignores some plugins of the descheduling policy",
-  nothingDescheduled: "nothing is descheduled: the policy is missing or wrong",
+  nothingDescheduled: "Lifeboat's descheduler evicts no pod: its policy is missing or wrong",
 } as const;

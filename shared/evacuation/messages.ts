@@ -74,7 +74,7 @@ export const EVACUATION_MESSAGES = {
     `attempt ${attempt} of ${most} to move the VM off node ${nodeName} failed: ${why}`,
   anAttemptFailed: "an attempt to move the VM has failed",
   noReason: "KubeVirt gives no reason",
-  refused: "the migration was refused when it was created",
+  refused: "the API server refused to create the migration",
   kubevirtBacksOff: (failed: Named, why: string, { name }: Named, until: string) =>
     `migration ${failed.name} has failed: ${why}; KubeVirt's own back-off delays migration ${name} until ${withoutFractions(until)}`,
 

@@ -50,9 +50,9 @@ export type Action =
       readonly evacuation: string;
     }
   /**
-   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget. If
-   * the budget is permanently refused, the next actions are still performed. If `optional` is set, they are performed
-   * after any error.
+   * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget.
+   * After a permanent refusal of the budget, Lifeboat still performs the next actions. If `optional` is set, Lifeboat
+   * performs them after any error.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
   /** Corrects minAvailable, selector and owner of Lifeboat's budget. A permanent refusal does not end the chain. */
@@ -78,7 +78,7 @@ export type Action =
   | { readonly verb: "Cordon"; readonly node: string; readonly by: string; readonly from?: string | undefined }
   /** Uncordons the node and removes the cordoned-by annotation. If `stays` is set, removes only the annotation. */
   | { readonly verb: "Uncordon"; readonly node: string; readonly by: string; readonly stays?: true }
-  /** Sets or removes the taint that marks a node as one that a RollingMaintenance will drain later. */
+  /** Sets or removes the taint of a node that a RollingMaintenance will drain later. */
   | { readonly verb: "Steer"; readonly node: string; readonly isPending: boolean }
   | { readonly verb: "EvictPod"; readonly pod: NamespacedName & { readonly uid: string } }
   /** Makes KubeVirt restart or stop the VM. */

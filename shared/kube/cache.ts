@@ -71,8 +71,8 @@ export function shownList(
 }
 
 /**
- * Returns a client that stores each Evacuation and migration as soon as it has patched it. The next reconcile can then
- * use the change before the watch has delivered it.
+ * Returns a client that stores each Evacuation and migration immediately after a patch. The next reconcile can then use
+ * the change before the watch has delivered it.
  */
 export function notedIn(stores: Stores, client: Client): Client {
   function patch<R extends Resource>(resource: R, ...change: Change): Promise<WriteAnswer<FactsOf<R>>>;

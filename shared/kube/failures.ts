@@ -10,8 +10,8 @@ export type Failure =
   /** The memory for answers of the API server is used up. See transport.ts. */
   | { readonly reason: "Busy" }
   /**
-   * The answer cannot be used. If `odd` is set, it is the requested object, which cannot be parsed. Otherwise it is
-   * another object, or not the answer of a Kubernetes API server.
+   * The answer cannot be used. If `odd` is set, the answer is the requested object, but Lifeboat cannot parse the
+   * object. Otherwise the answer is another object, or not the answer of a Kubernetes API server.
    */
   | { readonly reason: "Unintelligible"; readonly request: string; readonly issue: string; readonly odd?: true };
 
@@ -50,7 +50,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof ClusterError && error.failure.reason === "Busy";
 }
 
-/** Returns whether an object cannot be parsed. If it cannot, a repeated request fails until the object changes. */
+/** Returns whether an object cannot be parsed. A repeated request then fails until the object changes. */
 export function isOddObject(failure: Failure): boolean {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }
@@ -81,7 +81,7 @@ export function describeFailure(f: Failure): string {
     case "Busy":
       return BUSY;
     case "TooLarge":
-      return `the answer to ${f.request} is larger than any object`;
+      return `the answer to ${f.request} is larger than any Kubernetes object can be`;
     case "Unintelligible":
       if (f.odd) return `Lifeboat cannot read the object of ${f.request}: ${f.issue}`;
       return `the answer to ${f.request} is not the answer of an API server: ${f.issue}`;

@@ -57,7 +57,10 @@ export function vmiNameOf(launcher: PodFacts): string | undefined {
   return launcher.annotations[DOMAIN_ANNOTATION] || undefined;
 }
 
-/** Returns why the deletion of this pod cannot stop a guest, or undefined if it can. Does not check the VMI's phase. */
+/**
+ * Returns why the deletion of this pod cannot stop a guest. Returns undefined if the deletion can stop a guest. Does
+ * not check the VMI's phase.
+ */
 export function unprotectedReason(pod: PodFacts, launcher: PodFacts | undefined, vmi: VmiFacts | undefined) {
   if (isFinal(pod)) return "PodCompleted";
   const owner = launcherOfHotplug(pod);

@@ -69,7 +69,7 @@ export interface RollingMaintenanceStatus {
   readonly phase?: RollingPhase | undefined;
   readonly message?: string | undefined;
   readonly forecast?: string | undefined;
-  /** The start of the RollingMaintenance, when its node selector was resolved to nodes. */
+  /** The start of the RollingMaintenance. At the start, Lifeboat resolves the node selector to nodes. */
   readonly startTime?: string | undefined;
   readonly estimatedCompletionTime?: string | undefined;
   readonly completionTime?: string | undefined;

@@ -1,7 +1,7 @@
 /** Sends requests to an API server with `fetch`, and limits the memory for its answers. */
 import { ClusterError } from "./failures.ts";
 
-/** The global `fetch`, or that of a Worker's binding to a private network. */
+/** The global `fetch`, or the `fetch` of a Worker's binding to a private network. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Endpoint {

@@ -7,7 +7,7 @@ export const pressure = {
   about: "moves VMs off nodes under memory, disk or PID pressure",
   gates: ["NodePressureEvictionLiveMigration"],
   manifests: [],
-  withoutRelay: "node pressure is checked every ten minutes only, which is too late",
+  withoutRelay: "Lifeboat checks node pressure only every ten minutes, which is too late",
   events: ["NodeUnderPressure"],
   plan: planPressure,
 } as const satisfies Feature;

@@ -17,7 +17,8 @@ export interface Deciding extends Moment {
 const LAST = Date.UTC(9999, 11, 31, 23, 59, 59);
 
 /**
- * Returns the time this many seconds after `now`, in RFC 3339. Returns the last second of 9999 if it is later or NaN.
+ * Returns the time this many seconds after `now`, in RFC 3339. Returns the last second of 9999 if the time is later or
+ * NaN.
  */
 export function secondsAfter(now: Date, seconds: number): string {
   const time = now.getTime() + seconds * 1000;
@@ -58,7 +59,7 @@ export function isTimeText(text: string): boolean {
   return RFC_3339.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** Returns whether a time has come. A text that is not a time never comes. */
+/** Returns whether a time has come. Returns false for a text that is not a time. */
 export function hasCome(time: string, now: Date): boolean {
   return isTimeText(time) && secondsSince(time, now) >= 0;
 }

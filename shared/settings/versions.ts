@@ -48,7 +48,7 @@ export const VERSIONS = {
     of: "kubevirt",
     since: 7,
     does: "a VMI has the subresource `evacuate/cancel`",
-    lifeboat: "needs this subresource to remove marks",
+    lifeboat: "needs it to clear evacuationNodeName",
     usedIn: ["shared/act/ask-kubevirt.ts"],
   },
   blockedMigrations: {

@@ -17,7 +17,7 @@ export const shield = {
     grant(
       "list",
       "events",
-      "the shield ends for a VM, and an unfinished migration of the VM is deleted, even if the shield refused no shutdown",
+      "Lifeboat ends the shield of a VM and deletes the VM's unfinished migration, even if the shield refused no shutdown",
     ),
     grant("get", "plugin.kubevirt.io/plugins", "the shield covers no VM", { name: SHIELD_PLUGIN }),
   ],
@@ -34,7 +34,7 @@ export const shield = {
         isSet && !isWanted,
       ],
       [
-        "shield.maxPodGracePeriodSeconds has no effect without optional/shield and KubeVirt's feature gate Plugins",
+        "shield.maxPodGracePeriodSeconds has no effect without `--with shield` and KubeVirt's feature gate Plugins",
         isWanted && !settings.isShieldOn,
       ],
     ]);

@@ -29,7 +29,10 @@ const LAUNCHER_GRACE_SECONDS = 15;
  */
 const LATE_SECONDS = 75;
 
-/** The value of the label after the shield has ended. The shield starts again only after `isInDanger` was false. */
+/**
+ * The value of the label after the shield has ended. The shield can start again only after the node's pressure and the
+ * VM's Evacuations have ended.
+ */
 export const OVER = "over";
 
 /** The times at which the shield refused to let virt-handler shut a guest down, in milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-/** Stores in a Lease which pods other parties evict later (KEP-1397), and when these evictions were requested. */
+/** Stores in a Lease the pods that another party evicts later (KEP-1397), and the times of the eviction requests. */
 import * as names from "../../kube/names.ts";
 import { isFinal } from "../../kube/objects.ts";
 import type { ScheduledPod } from "../../kube/scheduled-pod.ts";
@@ -41,8 +41,8 @@ export interface Recalled {
 }
 
 /**
- * Returns the pods whose eviction is in progress. An eviction is ignored after `ttlSeconds`. An annotated pod keeps its
- * entry after this time, because a new entry would start the time again.
+ * Returns the pods whose eviction is in progress. An eviction is ignored after `ttlSeconds`. A pod with the in-progress
+ * annotation keeps its entry after this time, because a new entry would start the time again.
  */
 export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Recalled {
   const isCounted = ({ since }: Noted) => Math.abs(now.getTime() - since) <= ttlSeconds * 1000;

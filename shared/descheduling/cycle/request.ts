@@ -1,4 +1,4 @@
-/** Requests an evacuation or eviction. A request is neither lost nor repeated if the process stops. */
+/** Requests an evacuation or eviction. If the process stops, no request is lost or repeated. */
 import { type Action, type EventReason, recordPodEvent } from "../../kube/action.ts";
 import { saysUndecided } from "../../settings/failure-posture.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation } from "../../evacuation/identity.ts";
@@ -141,7 +141,7 @@ const RESULT_OF_CREATION = {
   Failed: "Unknown",
 } as const satisfies Record<ActOutcome, RequestResult>;
 
-/** The Event for each result. Failed requests have an Event only if the policy contains `notifyFailures`. */
+/** The Event for each result. Failed requests have an Event only if the policy's `notifyFailures` is true. */
 const EVENTS = {
   Evicted: { reason: "Descheduled", words: MESSAGES.evicted },
   Background: { reason: "Descheduled", words: MESSAGES.evacuated },

@@ -22,7 +22,7 @@ export const PLUGIN_MESSAGES = {
   resource: "expected the name of a resource",
   percentages: "expected a percentage for each resource",
   atLeastOneResource: "expected at least one resource",
-  targetsBelow: "expected the resources of thresholds, each with at least its value in thresholds",
+  targetsBelow: "expected the same resources as in thresholds, each with the same or a higher value",
   atLeastOneType: "expected at least one type",
   taint: "expected the key of a taint, or key=value",
 

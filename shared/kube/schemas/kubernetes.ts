@@ -1,4 +1,4 @@
-/** Defines the schemas of Kubernetes' own kinds, with only the fields that policy reads. */
+/** Defines the schemas of Kubernetes' own kinds, with only the fields that rules read. */
 import * as z from "zod/mini";
 import type { BudgetFacts, DisruptionTarget, LauncherFacts, NodeFacts, PodFacts } from "../facts.ts";
 import type { SeenEvent } from "../seen-event.ts";

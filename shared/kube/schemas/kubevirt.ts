@@ -1,4 +1,4 @@
-/** Defines the schemas of migrations and of the KubeVirt object, with only the fields that policy reads. */
+/** Defines the schemas of migrations and of the KubeVirt object, with only the fields that rules read. */
 import * as z from "zod/mini";
 import type { MigrationFacts } from "../facts.ts";
 import * as names from "../names.ts";

@@ -1,4 +1,7 @@
-/** Defines the schemas of a scheduled pod and a node, which are small because a Worker can read fifty thousand pods. */
+/**
+ * Defines the schemas of a scheduled pod and a node. The schemas are small, because a Worker can read fifty thousand
+ * pods.
+ */
 import * as z from "zod/mini";
 import type { Labels, ScheduledNode, ScheduledPod } from "../scheduled-pod.ts";
 import * as names from "../names.ts";

@@ -1,4 +1,4 @@
-/** Defines the schema of a VirtualMachineInstance, with only the fields that policy reads. */
+/** Defines the schema of a VirtualMachineInstance, with only the fields that rules read. */
 import * as z from "zod/mini";
 import type { VmiFacts } from "../facts.ts";
 import { HOTPLUGS } from "../guest.ts";
@@ -36,7 +36,7 @@ const MigrationState = kind(
     const isSending = isInProgress && targetState.syncAddress !== undefined;
     const isOnTarget = state.mode === "PostCopy" || state.targetNodeDomainReadyTimestamp !== undefined;
     return {
-      // When the VM moves to another namespace or cluster, the migration has no UID before that side has answered.
+      // When the VM moves to another namespace or cluster, the migration has no UID before the other side has answered.
       isMigrating: isInProgress && !(isSending && migrationUid === undefined),
       isSending,
       guestOnTarget: continues && isOnTarget,

@@ -36,7 +36,7 @@ test("if a policy refuses a migration, the Evacuation and its Event contain the 
   );
   await app.reconcile();
   await app.settle();
-  expect(messageOf(fake)).toContain(`the migration was refused when it was created: ${RULING}`);
+  expect(messageOf(fake)).toContain(`the API server refused to create the migration: ${RULING}`);
   expect(fake.recordedEvents.find(({ reason }) => reason === "MigrationRefused")?.message).toContain(RULING);
 });
 

@@ -159,8 +159,8 @@ test.each([
 // prettier-ignore
 test.each([
   [`${ARGS}.useDeviationThresholds`, args("LowNodeUtilization", { useDeviationThresholds: true }), "unknown key"],
-  [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { cpu: 10 } }), "expected the resources of thresholds, each with at least its value in thresholds"],
-  [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { memory: 90 } }), "expected the resources of thresholds, each with at least its value in thresholds"],
+  [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { cpu: 10 } }), "expected the same resources as in thresholds, each with the same or a higher value"],
+  [`${ARGS}.targetThresholds`,      args("LowNodeUtilization", { targetThresholds: { memory: 90 } }), "expected the same resources as in thresholds, each with the same or a higher value"],
   [`${ARGS}.evictableNamespaces.include`, args("LowNodeUtilization", { evictableNamespaces: { include: ["a"] } }), "unknown key"],
   [`${ARGS}.evictionLimits.node`,   args("LowNodeUtilization", { evictionLimits: { node: -1 } }), "expected a whole number, 0 or more"],
   [`${ARGS}.targetThresholds.cpu`,  args("LowNodeUtilization", { targetThresholds: { cpu: 101 } }), "expected a percentage, from 0 to 100"],
