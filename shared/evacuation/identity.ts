@@ -134,8 +134,8 @@ export function hasNoRequester({ spec }: NewEvacuation): boolean {
 }
 
 /**
- * Makes a copy of an Evacuation with another requester. If the Evacuation of this name is still active when Lifeboat
- * creates the copy, Lifeboat adds the requester to that Evacuation instead.
+ * Makes a copy of an Evacuation with the same name and another requester. If the original is still active when Lifeboat
+ * creates the copy, Lifeboat only adds the requester to the original.
  */
 export function withRequester({ namespace, name, spec }: EvacuationFacts, requestedBy: string): NewEvacuation {
   return { namespace, name, spec: { ...spec, requestedBy } };

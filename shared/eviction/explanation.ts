@@ -18,8 +18,9 @@ import { isFinal, keyOf } from "../kube/objects.ts";
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",
   ShutdownByStrategy: "the guest is shut down",
-  EvacuationTriggered: "the eviction starts an evacuation of the VM; the caller asks again until the VM has left",
-  EvacuationInProgress: "the VM is already being evacuated; the caller asks again until the VM has left",
+  EvacuationTriggered:
+    "the eviction starts an evacuation of the VM; the caller repeats the eviction until the VM has left",
+  EvacuationInProgress: "the VM is already being evacuated; the caller repeats the eviction until the VM has left",
 };
 
 export function explanationOf({ facts, decision }: Pick<Review, "facts" | "decision">) {

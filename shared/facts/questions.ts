@@ -34,7 +34,10 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
   return facts.readable("evacuations", ACTIVE_EVACUATIONS).items;
 }
 
-/** Lists the NodeEvacuations. Each inherits the pause, the withdrawal and the time limit of its RollingMaintenance. */
+/**
+ * Lists the NodeEvacuations. Each NodeEvacuation inherits the pause, the withdrawal and the time limit of its
+ * RollingMaintenance.
+ */
 export function nodeEvacuations(facts: Facts): readonly NodeEvacuationFacts[] {
   const all = facts.readable("nodeevacuations").items;
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;

@@ -1,6 +1,6 @@
 /**
- * Lists the actions that do no harm if they were decided on cached facts, which can be outdated. All other actions are
- * decided again on live facts.
+ * Lists the actions that Lifeboat may decide on cached facts. Cached facts can be outdated, but these actions then do
+ * no harm. Lifeboat decides all other actions again on live facts.
  */
 import type { Action } from "../kube/action.ts";
 import { isEnd, type Phase } from "../kube/evacuation.ts";

@@ -19,7 +19,7 @@ export const guard = {
       "a pod on a tainted node stays after its deadline, because the taint manager does not try again",
     ),
   ],
-  withoutRelay: "the guard is on, but it does not notice deletions for which the API server does not call Lifeboat",
+  withoutRelay: "the guard is on, but it misses deletions for which the API server does not call Lifeboat",
   events: ["DeletionRefused", "DeletionAllowed", "DisruptionSeen", "DeadlineKept"],
   plan: planDisruptions,
   examine: examineGuard,

@@ -39,7 +39,7 @@ export const GUARD_MESSAGES = {
     `the VM has not left node ${nodeName} by ${deadline} (taint ${taint}): deleting pod ${name}`,
 
   // Messages of the doctor.
-  refusesDeletions: (causes: readonly string[]) => `the guard refuses deletions: ${causes.join(", ")}`,
+  refusesDeletions: (causes: readonly string[]) => `the guard refuses deletions for these causes: ${causes.join(", ")}`,
   off: "the guard is off",
   refusesNothing: "the guard is installed and refuses nothing",
   noGate: "none of the guard's feature gates is on",

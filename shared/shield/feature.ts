@@ -17,7 +17,7 @@ export const shield = {
     grant(
       "list",
       "events",
-      "Lifeboat ends the shield of a VM and deletes the VM's unfinished migration, even if the shield refused no shutdown",
+      "Lifeboat ends a VM's shield and deletes the VM's unfinished migration, even if the shield refused no shutdown",
     ),
     grant("get", "plugin.kubevirt.io/plugins", "the shield covers no VM", { name: SHIELD_PLUGIN }),
   ],

@@ -4,7 +4,7 @@ import type { Evictor, EvictorWorld, Nominations, Plugin, PluginWorld } from "..
 
 /** The limits of a cycle. An undefined limit allows any number of pods, and 0 allows no pod. */
 export interface DeschedulingLimits {
-  /** The maximum number of evictions in this cycle plus active evacuations. */
+  /** The maximum sum of this cycle's evictions and the active evacuations. */
   readonly evictionsTotal?: number;
   readonly evictionsPerNode?: number;
   readonly evictionsPerNamespace?: number;

@@ -7,7 +7,7 @@ import type { Home } from "../../../infra/cli/install/plan.ts";
 const WORKER: Home = { in: "Worker", url: "https://lifeboat.example/clusters/prod", webhookToken: "t" };
 const CLUSTER: Home = { in: "Cluster", image: "lifeboat" };
 const ADVICE =
-  /^‼ There is no relay, and the guard is on, but it does not notice deletions for which the API server does not call Lifeboat\. Install the relay:\n/;
+  /^‼ There is no relay, and the guard is on, but it misses deletions for which the API server does not call Lifeboat\. Install the relay:\n/;
 
 // prettier-ignore
 test.each([
