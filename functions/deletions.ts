@@ -27,8 +27,8 @@ const DeletionReviewRequest = z.lazy(() =>
 );
 
 /**
- * The part of the API server's timeout in which Lifeboat decides. If the answer is late, the API server ignores
- * Lifeboat, and can allow the deletion.
+ * The share of the API server's timeout in which Lifeboat must decide. If Lifeboat answers after the timeout, the API
+ * server ignores the answer, and can allow the deletion.
  */
 const DECIDING_SHARE = 0.5;
 
@@ -74,7 +74,10 @@ function answerOf(uid: string, pod: DeletionRequest["pod"], decision: DeletionDe
   return review.refusal(uid, byLifeboat(pod, decision.reason), { retryAfterSeconds: GONE_SECONDS });
 }
 
-/** Seconds after which the client should retry if Lifeboat deletes the pod itself. The client then finds no pod. */
+/**
+ * Seconds after which the client should retry if Lifeboat deletes the pod itself. The retry then finds that the pod is
+ * gone.
+ */
 const GONE_SECONDS = 1;
 
 function byLifeboat({ name }: DeletionRequest["pod"], reason: string): string {

@@ -17,8 +17,8 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 /** The time limit of a cycle, in seconds. A cycle can read 50,000 pods in 200 pages. */
 const CYCLE_SECONDS = 240;
 /**
- * The part of a cycle's time for reading pods and requesting evacuations. The remaining time is for recording the last
- * outcome.
+ * The share of a cycle's time in which Lifeboat reads pods and requests evacuations. Lifeboat records the last outcome
+ * in the remaining time.
  */
 const REQUESTING = 11 / 12;
 const LISTED = 500;

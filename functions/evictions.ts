@@ -55,7 +55,7 @@ interface Asked {
 }
 
 const READING_SHARE = 0.5;
-/** The part of the API server's timeout after which Lifeboat stops all work on a review. */
+/** The share of the API server's timeout after which Lifeboat stops all work on a review. */
 const ANSWERING_SHARE = 0.9;
 
 export async function reviewEvictionRequest(c: Context, target: Target, received: review.Received): Promise<Response> {
@@ -149,8 +149,8 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
 }
 
 /**
- * Refuses an eviction that Lifeboat cannot review for lack of memory. The refusal has no Retry-After, because kubectl
- * and the descheduler show the message only without a Retry-After.
+ * Refuses an eviction if Lifeboat has no memory to review it. The refusal has no Retry-After, because kubectl and the
+ * descheduler show the message only without a Retry-After.
  */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
@@ -181,7 +181,7 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // If the process has a cache, it also has watches and a run every minute, which reconcile the VM later.
+  // A process with a cache also has watches, and a run every minute. A watch or a run reconciles the VM later.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;

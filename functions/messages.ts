@@ -55,7 +55,7 @@ export const ENDPOINT_MESSAGES = {
 
   // Other log lines
   tickMissing:
-    "the scan of this cluster could not start in time: Lifeboat skips it, and the next scan is due within a minute",
-  leftOut: (resource: string) => `an object of ${resource} cannot be parsed: Lifeboat ignores the object`,
+    "this cluster's scan could not start in time: Lifeboat skips this scan, and the next scan is due within a minute",
+  leftOut: (resource: string) => `Lifeboat cannot parse an object in the list of ${resource}, and ignores the object`,
   logUnexpected: "unexpected error",
 } as const;

@@ -6,8 +6,8 @@ import type { ClusterRegistry, Env } from "./env.ts";
 
 const CACHE_SECONDS = 30;
 /**
- * The maximum number of cached names of unknown clusters, because anybody can send such a name. Above this number,
- * Lifeboat checks names against the list of all clusters.
+ * The maximum number of unknown cluster names in the cache. Anybody can send such a name, so the cache needs a limit.
+ * From this number on, Lifeboat checks names against the list of all clusters.
  */
 const MOST_ABSENT = 100;
 

@@ -177,8 +177,8 @@ const MOST_REVIEWS = 3;
 interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
-   * The error if the VMI's Evacuations could not be listed. Lifeboat then does not repeat the review. Without the list,
-   * the review could name a new Evacuation as an ended one.
+   * The error if Lifeboat could not list the VMI's Evacuations. Lifeboat then does not repeat the review. Without the
+   * list, the review could give a new Evacuation the name of an ended Evacuation.
    */
   readonly failedRead?: Error | undefined;
 }

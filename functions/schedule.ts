@@ -61,7 +61,10 @@ export async function receiveTicks(bodies: readonly unknown[], surroundings: Sur
   }
 }
 
-/** Works on clusters in a random order. If the minute ends before a cluster's turn, a later run probably reaches it. */
+/**
+ * Works on clusters in a random order. If the minute ends before a cluster's turn, a later run probably reaches that
+ * cluster.
+ */
 async function inTurn(ticks: readonly Tick[], surroundings: Surroundings): Promise<void> {
   const { platform } = surroundings;
   const began = platform.now().getTime();
@@ -108,8 +111,8 @@ async function tickOne({ cluster: name, scheduledTime }: Tick, surroundings: Sur
 }
 
 /**
- * Milliseconds until a scheduled run reconciles a draining node again. Without a relay, no event reports that a VM has
- * left the node, so the run repeats the reconcile.
+ * The pause, in milliseconds, before a scheduled run reconciles a draining node again. The run repeats the reconcile,
+ * because without a relay no event reports that a VM has left the node.
  */
 const STAY_MS = 5000;
 

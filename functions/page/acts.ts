@@ -89,7 +89,7 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const restart: Act = {
     name: "Drain this node, and restart the VMs that cannot move",
     effect:
-      "VMs that can start on another node are restarted there. The command names the VMs that cannot, and asks before it starts the drain. --when-blocked ShutDown stops VMs until the node takes pods again.",
+      "KubeVirt restarts the VMs that can start on another node. The command names the VMs that cannot start on another node, and asks before it starts the drain. --when-blocked ShutDown stops VMs until the node takes pods again.",
     command: shellLine("lifeboat", "drain", node, "--when-blocked", "Restart"),
   };
   return pinned ? [drain, restart] : [drain];
@@ -123,14 +123,14 @@ export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly
   const change: Act = {
     name: isPaused ? "Resume" : "Pause",
     effect: isPaused
-      ? "The remaining nodes are drained."
-      : "No further node starts, and nothing new starts on started nodes.",
+      ? "Lifeboat drains the remaining nodes."
+      : "No further drain starts, and nothing new starts on nodes whose drain has started.",
     command: shellLine("lifeboat", isPaused ? "resume" : "pause", whole),
   };
   const cancel: Act = {
     name: "Cancel the maintenance",
     effect:
-      "No further node starts. Running migrations continue, other VMs stay, and nodes that Lifeboat cordoned take pods again.",
+      "No further drain starts. Running migrations continue, other VMs stay, and nodes that Lifeboat cordoned take pods again.",
     command: shellLine("lifeboat", "cancel", whole),
   };
   return [change, cancel];

@@ -5,8 +5,8 @@ import { plain } from "../../shared/kube/plain.ts";
 import { durationText } from "../../shared/settings/time.ts";
 
 /**
- * Escaped HTML. The `html` template escapes all inserted text. Text from a cluster or a visitor must be inserted only
- * by this template.
+ * Escaped HTML. The `html` template escapes all inserted text. Use only this template to insert text from a cluster or
+ * a visitor.
  */
 export type Html = ReturnType<typeof html>;
 
@@ -98,7 +98,10 @@ export function lasting(seconds: number): Html {
   return html`<time datetime="PT${Math.max(0, Math.round(seconds))}S">${durationText(seconds)}</time>`;
 }
 
-/** How good a state is. In this order: finished, in progress, at risk, in need of a person, or neutral. */
+/**
+ * How good a state is. `good`: finished. `busy`: in progress. `warn`: at risk. `bad`: in need of a person. `quiet`:
+ * neutral.
+ */
 export type Tone = "good" | "busy" | "warn" | "bad" | "quiet";
 export type Labelled = readonly [word: string, mood: Tone];
 

@@ -102,7 +102,7 @@ type Words = readonly [title: string, words: string];
 // prettier-ignore
 const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
-  UnknownCluster:       ["No such cluster", "Lifeboat is configured for no cluster of this name."],
+  UnknownCluster:       ["No such cluster", "Lifeboat's configuration has no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. The node might have been removed."],
   NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. If the command lifeboat created it, Lifeboat deletes it some time after its end."],
   RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. If the command lifeboat created it, Lifeboat deletes it some time after its end."],

@@ -107,10 +107,10 @@ function messageOf(ne: NodeEvacuationFacts, node: NodeFacts | undefined): Html |
 }
 
 /**
- * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. When this function is called,
- * `spec.progress` is Running. A started NodeEvacuation then remains Paused only while its node is uncordoned, and a
- * cordon resumes it. Returns false if a RollingMaintenance owns the NodeEvacuation, because the page might not know
- * whether the RollingMaintenance is paused.
+ * Returns whether a person has resumed a NodeEvacuation whose status is still Paused. The caller has checked that
+ * `spec.progress` is Running. Returns false if the drain has started and the node is uncordoned, because the drain
+ * stays Paused until the node is cordoned. Returns false if a RollingMaintenance owns the NodeEvacuation, because the
+ * page might not know whether the RollingMaintenance is paused.
  */
 function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | undefined): boolean {
   if (owner !== undefined || status.phase !== "Paused") return false;

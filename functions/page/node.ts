@@ -164,7 +164,7 @@ const PARTLY_SEEN =
 
 function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string {
   const vms = here.length;
-  if (isPartlySeen && vms === 0) return "No VM that Lifeboat can read is on this node.";
+  if (isPartlySeen && vms === 0) return "Lifeboat has found no VM on this node, but could not read every object.";
   switch (state) {
     case "Draining": {
       const numberOf = (mood: string) => here.filter(({ row }) => row.mood === mood).length;

@@ -121,7 +121,7 @@ export async function rollingPage({ target }: Visit, name: string): Promise<Show
     }
     ${factList([
       ["When", whenOf(found, now)],
-      ["No node starts after", isolated(withoutFractions(spec.schedule.notAfter ?? ""))],
+      ["No drain starts after", isolated(withoutFractions(spec.schedule.notAfter ?? ""))],
       ["At a time", counted(spec.maxUnavailable, "node")],
       ["Forecast", isolated(status.forecast)],
     ])}

@@ -67,7 +67,7 @@ export function withGrant(cookie: string | undefined, cluster: string, grant: st
 
 /**
  * Signs the whole cookie with REGISTRY_KEY, if CLUSTER_REGISTRY is bound and the key is valid. Without this signature,
- * anybody could cause reads of the KV namespace with invented cluster names.
+ * anybody could make Lifeboat read the KV namespace for invented cluster names.
  */
 export async function sealCookie(grants: string, env: Env): Promise<string> {
   const keys = registryKeys(env);
@@ -173,8 +173,8 @@ export interface Visit {
  * that visitors without access learn no names.
  */
 export async function visitTo(cluster: string, cookie: string | undefined, surroundings: Surroundings): Promise<Visit> {
-  // Reads an entry only if the cookie names the cluster. Otherwise anybody could cause reads of the KV store for any
-  // name.
+  // Reads an entry only if the cookie names the cluster. Otherwise anybody could make Lifeboat read the KV namespace
+  // for any name.
   const entry = clustersIn(cookie).includes(cluster)
     ? await findEntry(cluster, surroundings).catch(unlessRejected)
     : undefined;

@@ -11,7 +11,10 @@ export interface Bar {
   readonly node: NodeRow;
   /** The planned time of the drain. Undefined if the RollingMaintenance has no planned end. */
   readonly planned: Span | undefined;
-  /** The actual time of the drain, until now if the drain has not ended. Undefined if the drain has not started. */
+  /**
+   * The actual time of the drain. If the drain has not ended, the period ends now. Undefined if the drain has not
+   * started.
+   */
   readonly actual: Span | undefined;
 }
 
