@@ -84,7 +84,7 @@ function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
 function isGood({ nodes }: Report): boolean {
-  // Without nodes, the result is not good: a RollingMaintenance that has not started has no nodes in its status.
+  // A report without nodes is not good, because a RollingMaintenance that has not started has no nodes in its status.
   return (
     nodes.length > 0 &&
     nodes.every((one) => {

@@ -4,8 +4,8 @@ import { Failed } from "./failed.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Creates a file that only its owner can read. Fails if a file or a link already exists, because it can belong to
- * another user, who could then read the secret.
+ * Creates a file that only its owner can read. Fails if a file or a link already exists. The existing file can belong
+ * to another user, who could then read the secret.
  */
 export async function createSecretFile(file: string, text: string): Promise<void> {
   try {

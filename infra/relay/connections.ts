@@ -8,8 +8,8 @@ import type { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 
 /**
- * The maximum number of all connections: those of API servers, busy or idle, and those of callers without a valid
- * token.
+ * The maximum number of all connections: busy and idle connections of API servers, and connections of callers without a
+ * valid token.
  */
 const MOST_CONNECTIONS = 1024;
 /**
@@ -19,8 +19,8 @@ const MOST_CONNECTIONS = 1024;
 const MOST_STRANGERS = 192;
 /**
  * The maximum number of strangers (callers that have not shown a valid token) at any time. During a drain, the API
- * server opens hundreds of connections, and counts as a stranger on each until its token is checked. Above this limit,
- * the server immediately closes the oldest connection that has not sent a complete request.
+ * server opens hundreds of connections. On each connection, it counts as a stranger until the server has checked its
+ * token. Above this limit, the server immediately closes the oldest connection that has not sent a complete request.
  */
 const MOST_NEW_STRANGERS = 768;
 /**

@@ -12,7 +12,9 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** The time in which events are collected for a batch, in milliseconds. Only the last event of an object is sent. */
+  /**
+   * How long the relay collects events for a batch, in milliseconds. The relay sends only the last event of an object.
+   */
   readonly gatherMs?: number;
   readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
 }

@@ -30,8 +30,8 @@ type PodOf = (namespace: string, name: string) => Pick<KeptObject<WatchedPod>, "
 
 /**
  * Returns one watch of Events for each reason with which a kubelet ends a pod. A field selector cannot combine several
- * reasons. The Events are needed, because a kubelet ends a pod without a request to the API server, and sets the pod's
- * condition only afterwards.
+ * reasons. The relay needs these Events, because a kubelet ends a pod without a request to the API server, and sets the
+ * pod's condition only afterwards.
  */
 export function kubeletEvents(podOf: PodOf, now: () => Date): readonly WatchedKind<KubeletEventFacts>[] {
   return ["Evicted", "Preempting", "Killing"].map((reason) =>

@@ -1,4 +1,6 @@
-/** The watched kinds of node maintenance. The relay reports changes of the spec. */
+/**
+ * The watched kinds of node maintenance: NodeEvacuation and RollingMaintenance. The relay reports changes of the spec.
+ */
 import * as z from "zod/mini";
 import { part, Text } from "../../shared/kube/schemas/fields.ts";
 import { hasEndPhase } from "../../shared/kube/node-evacuation.ts";

@@ -6,14 +6,15 @@ export interface Outbox {
   /** Adds an event. Returns false if the event replaces a postponed event of the same object and type. */
   put(event: LifeboatEvent, now: Date): boolean;
   /**
-   * Returns the events of the next delivery. They remain stored until `settle`. Postponed events are included after
-   * their `until`, or if all events are postponed.
+   * Returns the events of the next delivery. They remain stored until `settle`. Includes a postponed event only after
+   * its `until`, unless all events are postponed.
    */
   first(limit: number, now: Date): readonly LifeboatEvent[];
   /** Removes delivered or dropped events. If an object has changed since the delivery, its new event remains. */
   settle(events: readonly LifeboatEvent[]): void;
   /**
-   * Postpones failed events, so that other events do not wait. Their next delivery contains at most half of the events.
+   * Postpones failed events, so that other events do not wait. The next delivery of a failed event contains at most
+   * half as many events.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
   waitingSince(): Date | undefined;

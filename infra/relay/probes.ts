@@ -20,7 +20,7 @@ export interface ProbeServer {
 }
 
 /**
- * The time in which an answer with metrics is reused, in milliseconds. Without this reuse, any pod could cause load on
+ * How long the server reuses an answer with metrics, in milliseconds. Without this reuse, any pod could cause load on
  * the API server, because the leading replica reads all Evacuations for each new answer.
  */
 const SCRAPE_MS = 30_000;

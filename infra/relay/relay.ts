@@ -40,8 +40,8 @@ export interface Relay extends Probed {
 const FOLLOWING_MS = 10_000;
 
 /**
- * The time in which events are collected, in milliseconds. KubeVirt changes a VMI and its migration several times
- * within a moment. Lifeboat then writes one status for all changes.
+ * How long the relay collects events for a batch, in milliseconds. KubeVirt changes a VMI and its migration several
+ * times within a moment. After this delay, Lifeboat writes one status for all these changes.
  */
 const GATHER_MS = { urgent: 0, routine: 1000 } as const;
 

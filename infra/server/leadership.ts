@@ -1,6 +1,6 @@
 /**
- * Chooses one replica for the periodic work with a Lease. No harm is done if several replicas do this work at the same
- * time. As in client-go, a Lease has expired if it has not changed for `LEASE_SECONDS`.
+ * Uses a Lease to choose the replica that does the periodic work. Several replicas can do this work at the same time
+ * without harm. As in client-go, a Lease has expired if it has not changed for `LEASE_SECONDS`.
  */
 import { giveLeaseBack, readLease, takeLease } from "../../shared/kube/lease.ts";
 import type { Client } from "../../shared/kube/client.ts";
@@ -55,8 +55,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // For this replica, the Lease's duration starts before its write. For another replica, the duration starts at its
-    // next read, which is normally after the write. The Lease then expires for this replica first.
+    // This replica counts the Lease's duration from a time before its write. Another replica counts from its next read,
+    // which is normally after the write. The Lease then expires first for this replica.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

@@ -68,8 +68,8 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     async close(clock) {
       isTurningAway = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // A closing server does not limit how long a request takes to arrive. This timer closes connections whose request
-      // never arrives completely.
+      // While the server closes, Node does not limit how long a request takes to arrive. This timer closes connections
+      // whose request never arrives completely.
       const cancel = clock.setTimer(ARRIVAL.requestTimeout, () => server.closeAllConnections());
       await closed;
       cancel();

@@ -33,7 +33,7 @@ export async function buildWorker(entry: string = ENTRY): Promise<string> {
     logLevel: "error",
   });
   await mkdir(folder, { recursive: true });
-  // The entry is written last, because another process can load the bundle at the same time.
+  // Writes the entry last, because another process can load the bundle at the same time.
   for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
     // All file names except `index.*` contain a hash of the content, so an existing file is up to date.
     if (!basename(path).startsWith("index.") && existsSync(path)) continue;

@@ -93,7 +93,7 @@ export function readsOf(connection: Connection, now: Date) {
       const clock = await findClock(send, { now: () => now });
       return { kubevirtNamespace: facts?.namespace ?? "kubevirt", featureGates, requesters, nodeTerminators, clock };
     }),
-    /** Reads pods before VMIs, so that each VMI already lists its pods. */
+    /** Reads pods before VMIs, so that the VMIs already list every pod that was read. */
     launcherPods: once("launcher pods and their VMIs", async (to) => {
       const labels = { [names.COMPONENT_LABEL]: [names.LAUNCHER_COMPONENT, names.HOTPLUG_COMPONENT] };
       const pods = await to.list("pods", { labels });
@@ -148,7 +148,7 @@ async function readPolicies(send: Send): Promise<Installed> {
   return new Map(found);
 }
 
-/** Makes a forbidden read fail, so that a forbidden object is not reported as missing. */
+/** Makes a forbidden read fail, so that no check reports a forbidden object as missing. */
 function withoutForbidden(send: Send): Send {
   return (request) => send({ ...request, expect: (request.expect ?? []).filter((code) => code !== 403) });
 }

@@ -12,8 +12,8 @@ export type EvictionTrial =
 export const GONE = 404;
 const SAMPLE = 100;
 /**
- * The status codes with which the API server answers the eviction itself. The list omits 401 and 403, because these
- * codes concern the caller's own permissions.
+ * The status codes of answers that concern the eviction itself. The list omits 401 and 403, because these codes concern
+ * the caller's own permissions.
  */
 const ANSWERS = [400, 429, 500, 503, 504];
 

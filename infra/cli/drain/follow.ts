@@ -81,8 +81,8 @@ function codeOf(seen: readonly Followed[], seconds: number, following: Following
 }
 
 /**
- * Returns the exit code if the command can exit. With `--at`, the command does not wait for drains that start in the
- * future.
+ * Returns the exit code if the command can exit, otherwise undefined. With `--at`, the command does not wait for drains
+ * that start in the future.
  */
 function endOf(seen: readonly Followed[], seconds: number, following: Following): ExitCode | undefined {
   const { host, waitForBlocked, at } = following;

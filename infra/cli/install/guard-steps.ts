@@ -39,8 +39,8 @@ interface Removing extends Site {
 }
 
 /**
- * Removes the guard's policies whose feature gate is off. Removes the policy for preemptions if the cluster has no Lease
- * that it can use as a clock, and the validating webhook of Lifeboat 0.3.
+ * Removes the guard's policies whose feature gate is off, and the validating webhook of Lifeboat 0.3. Removes the
+ * policy for preemptions if the cluster has no Lease that the policy can use as a clock.
  */
 export async function removeUnwanted({ parts, home, guard, send, host }: Removing): Promise<void> {
   if (guard === undefined) return;

@@ -1,7 +1,7 @@
 /**
  * Creates the certificate and the tokens of Lifeboat in the cluster once, and stores them in the server's Secret. The
  * server has no permission to write the Secret or the webhooks, so no account of Lifeboat can redirect a webhook. While
- * one certificate replaces another, the webhooks trust both certificates: the API server and the replicas learn of the
+ * one certificate replaces another, the webhooks trust both certificates. The API server and the replicas learn of the
  * change at different times, and a failed webhook call would allow an eviction.
  */
 import { randomBytes } from "node:crypto";

@@ -56,8 +56,8 @@ const BASE = [
 ] as const;
 
 /**
- * The manifests of the server, in the order of infra/server/kubernetes/component. The function `pointed` does the same
- * as the patches in that folder.
+ * The manifests of the server, in the order of infra/server/kubernetes/component. The function `pointed` changes the
+ * webhooks as the patches in that folder do.
  */
 const SERVER = ["lease", "poddisruptionbudget", "rbac", "secret", "service", "deployment"].map(
   (name) => `server/kubernetes/component/${name}.yaml`,

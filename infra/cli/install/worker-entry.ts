@@ -87,7 +87,7 @@ export function pemIn(file: string): string {
   try {
     text = readFileSync(file, "utf8");
   } catch {
-    // The error below covers an unreadable file, too.
+    // An unreadable file gets the same error as a file without a certificate.
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
   throw new InvalidArgumentError(MESSAGES.expectedPem);

@@ -1,4 +1,4 @@
-/** Prints the output of a tool. On a terminal, the last lines are replaced. In a log, lines are only added. */
+/** Prints the output of a tool. On a terminal, replaces the last lines. In a log, only adds lines. */
 
 export interface Screen {
   readonly live: boolean;

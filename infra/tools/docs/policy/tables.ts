@@ -80,7 +80,9 @@ const LATER_WORDS = {
     "in progress while a migration is unfinished; otherwise the mark is removed, and the VM is shut down",
 } as const satisfies Record<LaterAnswer, string>;
 
-/** Renders a table with Lifeboat's behavior for each eviction strategy. Equal rows of a strategy are merged. */
+/**
+ * Renders a table with Lifeboat's behavior for each eviction strategy. Merges the rows of a strategy if they are equal.
+ */
 export function strategyTable(): string {
   const rows = EVICTION_STRATEGIES.flatMap((strategy) => {
     const [movable = [], pinned = []] = MOBILITIES.map((mobility) => cellsOf(strategy, mobility));
