@@ -75,7 +75,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
   const fix = inside ? LOGS : reaching;
   if (message.includes(NOT_CALLED)) return { causes: ["the API server asks Lifeboat, and gets no answer"], fix };
   const [, by] = DENIED.exec(message) ?? [];
-  const who = by === undefined ? "no webhook has refused it" : `only webhook ${by} has refused it`;
+  const who = by === undefined ? "no webhook has refused the eviction" : `only webhook ${by} has refused the eviction`;
   const causes = [
     `${who}. failurePolicy Ignore hides the error, and the cause is one of these:`,
     "the API server does not reach Lifeboat (firewall, DNS, caBundle)",

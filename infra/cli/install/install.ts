@@ -64,8 +64,7 @@ const STEPS: readonly Step[] = [
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
   { title: "no unwanted part of the guard is left", do: removeUnwanted },
   { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
-  // The scan runs after the webhooks exist. An earlier scan would create PodDisruptionBudgets that the webhooks make
-  // unnecessary.
+  // An earlier scan, without the webhooks, would create PodDisruptionBudgets that the webhooks make unnecessary.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
 
@@ -182,10 +181,7 @@ function requireVersions({ parts, facts: { minors } }: Installing): void {
   }
 }
 
-/**
- * Checks KubeVirt's feature gate Plugins before applying anything. Without the gate, KubeVirt refuses the Plugin of
- * feature shield.
- */
+/** Checks KubeVirt's gate before applying anything. KubeVirt refuses the Plugin of feature shield without the gate. */
 function requireGate({ parts, facts: { enablingPlugins } }: Installing): void {
   const needing = parts.find(({ kubevirtGate }) => kubevirtGate !== undefined);
   if (enablingPlugins === undefined || needing === undefined) return;
@@ -198,10 +194,7 @@ async function removeOld({ send, host }: Installing): Promise<void> {
   }
 }
 
-/**
- * Removes the server in the cluster, because the Worker replaces it. Otherwise a later install without flags would keep
- * both.
- */
+/** Removes the server, which the Worker replaces. A later install without flags would otherwise keep both. */
 async function removeServer({ parts, home, send, host }: Installing): Promise<void> {
   const needed = new Set(plan({ parts, home }).map(nameOf));
   const inCluster = plan({ parts, home: { in: "Cluster", image: "" } }).filter((one) => !needed.has(nameOf(one)));

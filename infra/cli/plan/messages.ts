@@ -36,9 +36,9 @@ export const PLAN_TABLE_MESSAGES = {
   noRoom: (node: string, shortage: string, after: string | undefined) =>
     `${node}: ${shortage}${after === undefined ? "" : `; --order planned drains ${node} after ${after}`}`,
   noRoomInAnyOrder: (nodes: readonly string[]) =>
-    `no tried order of the nodes leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
+    `no order that the plan has tried leaves room for the VMs and pods of ${nodes.map(printable).join(", ")}`,
   doesNotStart: (node: string, refusal: string) => `the drain of ${node} does not start: ${printable(refusal)}`,
-  laterNodes: "because of this, no later node is drained, except with whenNodeFails: Continue",
+  laterNodes: "because of this, Lifeboat drains no later node, except with whenNodeFails: Continue",
   late: (node: string) => `${node} might not be empty in time`,
   guestsWait: (node: string, guests: number) => {
     const said = guests === 1 ? "1 guest keeps running" : `${guests} guests keep running`;

@@ -122,8 +122,8 @@ const CONDITIONS: readonly Row[] = [
 const TRIAL: readonly Row[] = [
   ["a refusal by Lifeboat is no problem",               answer(429, `${DENIED} Eviction triggered evacuation of VMI "apps/web"`), []],
   ["an undecided answer of Lifeboat is a problem",      answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: the API server asks Lifeboat, but Lifeboat cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
-  ["a refusal by KubeVirt alone is a problem",          answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused it/)]],
-  ["an eviction that would pass is a problem",          answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused it/)]],
+  ["a refusal by KubeVirt alone is a problem",          answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused the eviction/)]],
+  ["an eviction that would pass is a problem",          answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused the eviction/)]],
   ["a pod that is gone meanwhile is a warning",         answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
   ["a missing webhook is a problem, even without a VM", { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× Lifeboat answers no eviction: webhook lifeboat is missing, so the API server does not ask Lifeboat"]],
   ["a cluster without a VM to try is a warning",        { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
@@ -142,7 +142,7 @@ const RELAYS: readonly Row[] = [
 // prettier-ignore
 const REST: readonly Row[] = [
   ["an old token is a warning",                                     { tokens: { value: [token({ createdAt: "2025-11-01T12:00:00Z" })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-x7k2p is 387d old: the token never expires: replace it once a year, or use a token that expires"]],
-  ["a revoked token is a problem",                                  { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused it/), `× ${NO_TOKEN}`]],
+  ["a revoked token is a problem",                                  { tokens: { value: [] }, ...NOT_ANSWERED },                  [expect.stringMatching(/only webhook kubevirt has refused the eviction/), `× ${NO_TOKEN}`]],
   ["a token that nobody uses is a warning",                         { tokens: { value: [token({ isUsed: false })] }, ...NOT_ANSWERED }, [expect.stringMatching(/does not accept the Worker.s token/), "‼ Lifeboat's token in Secret lifeboat-token-x7k2p has never been used: the Worker uses another token, or no token"]],
   ["a rotation in progress is a warning",                           { tokens: { value: [token(), token({ name: "lifeboat-token-2222", isUsed: false })] } }, ["‼ Lifeboat's token in Secret lifeboat-token-2222 has never been used: if a rotation is in progress, finish it; otherwise delete the Secret, because nothing needs its token"]],
   ["a Worker's token is no problem while the Worker is in use",     { inside: RELAY, tokens: { value: [token()] } }, []],

@@ -116,7 +116,7 @@ test("the output names the node, the reason why the node does not start, and the
   const at = lines.findIndex((line) =>
     line.startsWith("× the drain of node01 does not start: startIf is WillSucceed, and the verdict is"),
   );
-  expect(lines[at + 1]).toBe("    because of this, no later node is drained, except with whenNodeFails: Continue");
+  expect(lines[at + 1]).toBe("    because of this, Lifeboat drains no later node, except with whenNodeFails: Continue");
   expect(lines.join("\n")).not.toContain("powered off");
 });
 
