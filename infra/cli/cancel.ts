@@ -18,7 +18,7 @@ export const cancel: Add = (program, { host, connect, ends }) => {
 that already moves the guest can still finish. A drain in progress would evacuate the VM again: cancel the drain or uncordon the node first.
 A node, nodeevacuation/NAME or rollm/NAME: ends the maintenance, uncordons its nodes, and starts VMs that were stopped for it.
 
-Exit code: 0 everything is withdrawn, 1 something is not.`,
+Exit code: 0 everything is withdrawn, 1 something is not withdrawn.`,
     )
     .argument("[what...]", `vm/web; ${WORDS}`, wordOfBoth, [])
     .option(...SELECTOR)

@@ -52,7 +52,7 @@ const explainPod: Add = (questions, { host, connect, ends }) => {
       `Predicts, from the present state, what Lifeboat would answer to an eviction of the pod, and why. The command
 changes nothing. The predicted answer leaves out disruption budgets, which the API server checks; explain node includes these budgets.
 
-Exit code: 0 the command printed an answer, 1 it could not find one.`,
+Exit code: 0 the command printed an answer, 1 it could not find an answer.`,
     )
     .argument("<pod>", "NAME or pod/NAME", nameMatching("pod", KIND.pod))
     .addOption(output())

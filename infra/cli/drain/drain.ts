@@ -28,7 +28,7 @@ export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Predicts the drain of each node as explain node does, asks, creates a NodeEvacuation, and follows the drain. Lifeboat
+      `Predicts the drain of each node as explain node does, asks before the change, creates a NodeEvacuation, and follows the drain. Lifeboat
 cordons the node, moves its virtual machines, and evicts its other pods as kubectl drain does. --start-if checks the prediction
 again at the start. For several nodes, the command creates one RollingMaintenance: the drain of a node starts when the previous node
 is drained and uncordoned.
