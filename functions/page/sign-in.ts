@@ -195,8 +195,8 @@ function signInPage({ cluster, to, failure }: SignInView): Html {
       to === FLEET_PATH
         ? ""
         : html`<p class="muted">
-            Are you signed in already? If you follow a link on another site, the browser does not send the sign-in cookie:
-            <a href="${to}">open the page again</a>.
+            Are you signed in already? If you follow a link on another site, the browser does not send the sign-in
+            cookie: <a href="${to}">open the page again</a>.
           </p>`
     }
     <section>
