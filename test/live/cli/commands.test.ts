@@ -156,7 +156,9 @@ test("explain pod prints the decision in one line and then the VM's fate, and -o
     `pod vms/${pod}: an eviction would be refused (429) while the VM moves away: EvacuationTriggered`,
   ]);
   expect(out).toContain("  VM vms/web, eviction strategy LiveMigrate");
-  expect(out).toContain("  the eviction starts an evacuation of the VM; the caller repeats the eviction until the VM has left");
+  expect(out).toContain(
+    "  the eviction starts an evacuation of the VM; the caller repeats the eviction until the VM has left",
+  );
   expect(JSON.parse((await call(`explain pod ${pod} -o json`)).out.join("\n"))).toMatchObject({
     pod: `vms/${pod}`,
     decision: { allowed: false, reason: "EvacuationTriggered", code: 429 },
