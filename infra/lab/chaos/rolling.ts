@@ -104,7 +104,7 @@ export function outcomeProblems(ne: NodeEvacuation, history: History, times: Tim
     return isTrue
       ? []
       : [
-          `${name} reports for ${one.name} the outcome ${one.outcome ?? "none"}, but the observer saw ${JSON.stringify(seen)}`,
+          `${name} reports the outcome ${one.outcome ?? "none"} for ${one.name}, but the observer saw ${JSON.stringify(seen)}`,
         ];
   });
   const left = phase === "Evacuated" ? outcomes.filter(({ outcome }) => STAYS.includes(outcome)) : [];
@@ -112,7 +112,7 @@ export function outcomeProblems(ne: NodeEvacuation, history: History, times: Tim
   const missing = [...history].filter(([uid, seen]) => !named.has(uid) && wasThere(seen, ne, times));
   return [
     ...wrong,
-    ...left.map((one) => `${name} reports the outcome ${one.outcome} for ${one.name}`),
+    ...left.map((one) => `${name} reports the outcome ${one.outcome} for ${one.name}, although it is Evacuated`),
     ...missing.map(([, { key }]) => `${name} does not name ${key}, which was on its node`),
   ];
 }

@@ -71,7 +71,7 @@ export async function prepareRun(cluster: Cluster, plan: Plan): Promise<Prepared
     return seen.length >= [...observer.vmis.list()].filter(isMine).filter(invariants.hasBudget).length;
   };
   if (plan.budgeted && !(await until(hasAllBudgets, BUDGETS_WITHIN_MS)))
-    throw new Error("not every VM has its PodDisruptionBudget in time");
+    throw new Error("some VMs did not get their PodDisruptionBudgets in time");
   const world = await readWorld(sandbox.client);
   // Leaves out VMs of an earlier run, which can still be shutting down.
   const vmis = [...world.vmis].filter(([, { key }]) => key.startsWith(`${scene.namespace}/`));

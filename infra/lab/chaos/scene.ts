@@ -79,6 +79,7 @@ export async function clearScene({ sandbox, observer }: Cluster, { namespace, no
   await inParallel(vmis, REMOVED_AT_ONCE, ({ metadata }) => remove(virtualMachineInstances, metadata));
   await remove(namespaces, { name: namespace });
   const gone = () => ![...observer.vmis.list(), ...observer.pods.list()].some(here);
-  if (!(await until(gone, CLEARED_WITHIN_MS))) throw new Error(`namespace ${namespace} does not become empty`);
+  if (!(await until(gone, CLEARED_WITHIN_MS)))
+    throw new Error(`namespace ${namespace} still contains VMIs or pods after its deletion`);
   await Promise.all(names.map((name) => remove(nodes, { name })));
 }

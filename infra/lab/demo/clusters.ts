@@ -36,7 +36,7 @@ export interface Cluster extends Pick<Sandbox, "stats"> {
 export type Configuration = Readonly<Record<string, unknown>>;
 
 export function lifeboatOf({ lifeboat, server }: Cluster): LifeboatBeside {
-  if (lifeboat === undefined) throw new Error(`no Lifeboat beside ${server}`);
+  if (lifeboat === undefined) throw new Error(`the cluster ${server} has no Lifeboat`);
   return lifeboat;
 }
 

@@ -8,20 +8,22 @@ const SCENARIOS = ["maintenance", "plan", "preemption", "taint", "pressure"] as 
 const USAGE = `Usage: npm start [-- [SCENARIO] [--in-cluster] [--exit]]
 
 Each scenario runs in two clusters. One of them lacks Lifeboat, or lacks the part of Lifeboat that the scenario shows. Scenarios:
-  maintenance  a node has to be empty at a given hour, and two of its virtual machines cannot migrate (the default)
-  plan         six nodes are drained in turn; one has no room in the given order, and one VM fails to migrate
+  maintenance  (the default) a node has to be empty at a given time, and two of its virtual machines cannot migrate
+  plan         six nodes are drained one after another; in the given order, a large VM finds no room on another node;
+               all migrations of a second VM fail
   preemption   a pod of high priority preempts virtual machines
-  taint        a NoExecute taint drives everything off a node
+  taint        a NoExecute taint evicts the pods of a node that do not tolerate the taint
   pressure     a node runs out of memory, and the kubelet evicts pods; in a second part, the kubelet evicts pods sooner,
-               and one cluster has no shield, which lets a VM move after SIGTERM
+               and only one cluster has the shield, with which a VM can move after SIGTERM
 
 Options:
   --in-cluster   Lifeboat runs as two pods in its cluster, not as a Worker outside of it
   --exit         exit at the end of the scenario; without this option, the clusters keep running in a terminal until Ctrl-C
   --help         show this text
 
-The exit code is 0 if each disruption had its expected effect in both clusters, and no virtual machine was lost in the
-cluster with Lifeboat (in the second part of pressure: with the shield).`;
+The exit code is 0 if each disruption had its expected effect in both clusters, and the cluster with Lifeboat (in the
+second part of pressure: with the shield) lost no virtual machine. The other cluster must lose at least the expected
+number of virtual machines.`;
 
 /** The exit code if a signal arrives before the end of the scenario. */
 const INTERRUPTED = 130;

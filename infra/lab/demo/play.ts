@@ -43,7 +43,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // Lifeboat's pod can have moved. This request for a full scan reads the pod's current address.
+      // Lifeboat's pod can have moved. A request for a full scan also finds the pod's current address.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);
@@ -59,7 +59,7 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
   const others = scene.pods === 0 ? "" : `, beside ${scene.pods} other ${scene.pods === 1 ? "pod" : "pods"}`;
   screen.print(
     `Lifeboat protects ${scene.vms} virtual machines on ${scene.nodes} nodes${others}.`,
-    `Another cluster is just like this one, but without ${act.about}.`,
+    `A second cluster is the same, but without ${act.about}.`,
     ...((await act.prologue?.(clusters.withIt)) ?? []),
     "",
     ...act.headline,
@@ -75,7 +75,7 @@ async function perform(act: Act, clusters: Pair<Cluster>, screen: Screen): Promi
   if (!hasHappened)
     screen.print(
       "",
-      "The expected effect has not happened in time, or a request was refused permanently: the scenario ends here.",
+      "The scenario ends here: the expected effect did not happen in time, or the RollingMaintenance has stopped.",
     );
   screen.print("", ...(await evacuationsOf(clusters.withIt, screen)));
   screen.print("", ...(act.epilogue ?? []), ...renderOutcome(outcome, act.about, screen));

@@ -58,7 +58,9 @@ function placeOfEnded(was: VirtualMachine, vmi: VirtualMachine | undefined, now:
 function whereItStays(vmi: VirtualMachine, migration: MigrationView | undefined, now: World): Place {
   if (migration?.phase === "Failed") return { now: "migration failed, will retry", mood: "waiting" };
   if (vmi.marked) return { now: "waits for its turn", mood: "waiting" };
-  return isRefused(vmi, now) ? { now: "stays, running", mood: "refused" } : { now: "running", mood: "idle" };
+  return isRefused(vmi, now)
+    ? { now: "eviction refused, still running", mood: "refused" }
+    : { now: "running", mood: "idle" };
 }
 
 function isRefused({ uid }: VirtualMachine, { events }: World): boolean {

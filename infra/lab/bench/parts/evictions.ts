@@ -19,8 +19,9 @@ import { type Measurement, median } from "../measurement.ts";
 const FORMS = ["Worker", "in the cluster"] as const;
 type Form = (typeof FORMS)[number];
 /**
- * The highest acceptable ratios to the duration with KubeVirt's webhook alone. For a repeated eviction, a Worker has a
- * higher limit than the in-cluster Lifeboat, because a Worker reads three objects for each answer.
+ * The highest acceptable ratios: the duration with Lifeboat's webhook, divided by the duration with KubeVirt's webhook
+ * alone. For a repeated eviction, a Worker has a higher limit than the in-cluster Lifeboat, because a Worker reads
+ * three objects for each answer.
  */
 const WANTED = { Worker: { first: 1.8, repeat: 2 }, "in the cluster": { first: 1.3, repeat: 0.5 } } as const;
 const KINDS = ["first", "repeat"] as const;

@@ -75,7 +75,7 @@ async function planned(words: readonly string[], kubeconfig: string) {
     cpuMs = await cpuMsOf(pid).catch(() => cpuMs);
     await delay(POLL_MS);
   }
-  if (hasRead === undefined) throw new Error(`there is no plan: ${said.join("; ")}`);
+  if (hasRead === undefined) throw new Error(`lifeboat plan ended before it had read the cluster: ${said.join("; ")}`);
   const seconds = ((await end) - hasRead.at) / 1000;
   return { readSeconds: (hasRead.at - start) / 1000, seconds, cpuSeconds: (cpuMs - hasRead.cpuMs) / 1000, memory };
 }

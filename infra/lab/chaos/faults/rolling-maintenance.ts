@@ -42,7 +42,7 @@ interface Knowledge {
 const known = new Map<string, Knowledge>();
 const knowledgeOf = ({ namespace }: Run): Knowledge => {
   const one = known.get(namespace);
-  if (one === undefined) throw new Error(`nothing is known of ${namespace}`);
+  if (one === undefined) throw new Error(`the fault does not observe the namespace ${namespace}`);
   return one;
 };
 

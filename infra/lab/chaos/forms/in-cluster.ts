@@ -89,7 +89,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
     const { caBundle = "", service } = webhook?.clientConfig ?? {};
     const options = { ca: Buffer.from(caBundle, "base64"), agent: false };
     const answer = await codeFrom(`https://127.0.0.1:${proxy.port}${service?.path}`, options).catch(String);
-    return answer === NO_REVIEW ? [] : [`webhook ${name} does not lead to a replica: ${answer}`];
+    return answer === NO_REVIEW ? [] : [`no replica answers the webhook ${name}: ${answer}`];
   };
 
   return {
@@ -109,7 +109,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
       const holder = (await client.get(leases, SERVER))?.spec?.holderIdentity ?? "";
       const isHeld = names.includes(holder) || holder === STRANGER;
       const problems = await Promise.all(WEBHOOKS.map(problemsOf));
-      return [...(isHeld ? [] : [`no replica holds the Lease: ${holder || "nobody"} does`]), ...problems.flat()];
+      return [...(isHeld ? [] : [`${holder || "nobody"} holds the Lease instead of a replica`]), ...problems.flat()];
     },
     async stop() {
       agent.destroy();

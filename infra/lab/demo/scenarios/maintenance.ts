@@ -55,14 +55,14 @@ export const maintenance: Act = {
   pods: [],
   prologue: preflight,
   headline: [
-    `${NODE} has to be empty at a given hour. Without Lifeboat, kubectl drain starts at that hour. With Lifeboat, this object exists:`,
+    `${NODE} has to be empty at a given time. Without Lifeboat, kubectl drain starts at this time. With Lifeboat, this object exists:`,
     "",
     "  apiVersion: lifeboat.dev/v1alpha1",
     "  kind: NodeEvacuation",
     `  metadata: { name: ${NAME} }`,
     "  spec:",
     `    nodeName: ${NODE}`,
-    "    schedule: { notBefore: THE HOUR }",
+    "    schedule: { notBefore: THE GIVEN TIME }",
     "    virtualMachines: { whenBlocked: Restart } # restarts VMs that cannot migrate",
   ],
   disrupt: (cluster, over, say) =>
@@ -150,7 +150,7 @@ async function emptyAtTheHour(cluster: Cluster, over: AbortSignal, say: (line: s
     for (const line of linesOf(found)) say(line);
     if (found?.status?.phase === "Evacuated") return true;
     if (!isMinuteOver && isOnlyPinnedLeft(found)) {
-      say("Lifeboat checks a VM twice, a minute apart, before it restarts the VM: the demo skips that minute");
+      say("Before Lifeboat restarts a VM, it checks the VM twice, a minute apart. The demo skips this minute.");
       await skipMinute(client, found);
       [isMinuteOver, nextTick] = [true, 0];
     }

@@ -56,15 +56,15 @@ export const plan: Act = {
   pods: [],
   prologue: rehearse,
   headline: [
-    `Now the maintenance. Without Lifeboat: kubectl drain --timeout=${TIMEOUT_SECONDS}s for each node in the given order, then kubectl uncordon.`,
-    "With Lifeboat: lifeboat plan … --order planned -o yaml | kubectl apply -f -, with the nodes of the last plan.",
+    `Now the maintenance starts. Without Lifeboat: kubectl drain --timeout=${TIMEOUT_SECONDS}s and kubectl uncordon for each node, in the given order.`,
+    "With Lifeboat, for the nodes of the last plan: lifeboat plan … --order planned -o yaml | kubectl apply -f -",
   ],
   disrupt: (cluster, over, say) => (cluster.lifeboat === undefined ? drainEach : maintain)(cluster, over, say),
   hasHappened: (_, now) => [...now.nodes.values()].every(({ cordoned }) => !cordoned),
   lostWithout: 0,
   isEndless: true,
   epilogue: [
-    "kubectl drain showed only during the maintenance which nodes cannot be drained. The plan named these nodes and the cause before.",
+    "kubectl drain showed only during the maintenance which nodes it cannot drain. The plan named these nodes and the causes in advance.",
     "",
   ],
   encore: "npm run lifeboat -- plan --order planned -o wide",

@@ -31,7 +31,7 @@ export const preemption: Act = {
   nodes: [NODE],
   pods: [PREEMPTOR, ...JOBS].map((name) => `${NAMESPACE}/${name}`),
   headline: [
-    `${NODE} is full. Pod ${NAMESPACE}/${PREEMPTOR}, of high priority, fits on no other node, so the scheduler preempts VMs.`,
+    `${NODE} is full. Pod ${NAMESPACE}/${PREEMPTOR} has a high priority and fits on no other node, so the scheduler preempts VMs.`,
   ],
   async disrupt({ client }, signal) {
     const preemptor = { namespace: NAMESPACE, name: PREEMPTOR, priorityClassName: "high" };

@@ -1,4 +1,4 @@
-/** Guests of an overcommitted node begin to use all of their memory. The second act also installs `optional/shield`. */
+/** Guests of an overcommitted node start to use all of their memory. The second act also installs `optional/shield`. */
 import { createPod, createPriorityClass, type KubeClient, pods } from "../../../sandbox/index.ts";
 import { configureKubeVirt, GUARD_FILES } from "../../stage/apply.ts";
 import { createNodes, createVms } from "../../stage/scene.ts";
@@ -33,7 +33,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
     nodes: [NODE],
     pods: [`${WAREHOUSE.namespace}/${WAREHOUSE.name}`],
     headline: [
-      `The guests on ${NODE} fill their memory: less than evictionSoft (${softThreshold}) is left. In ${patience}, the kubelet starts to evict VMs.`,
+      `The guests on ${NODE} use all of their memory, and the node has less than evictionSoft (${softThreshold}) left. In ${patience}, the kubelet starts to evict VMs.`,
     ],
     // Each virt-launcher pod uses a little more memory than it requests, as QEMU does.
     async disrupt({ client, stats }) {
