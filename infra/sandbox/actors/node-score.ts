@@ -178,8 +178,9 @@ function roomOn(pod: Pod, candidate: Candidate, scoring: Scoring): number {
 }
 
 /**
- * Scores whether the pod makes the use of the node's CPU and memory more or less even. For a pod without requests,
- * every node gets the score 0. Upstream: `balancedResourceScorer` of 1.36.
+ * Returns a higher score if the pod makes the node's use of CPU and memory more even, and a lower score if the pod
+ * makes it less even. For a pod without requests, every node gets the score 0. Upstream: `balancedResourceScorer` of
+ * 1.36.
  */
 function balanceOn(pod: Pod, candidate: Candidate): number {
   if (RESOURCES.every((resource) => requestOf(pod, resource) === 0)) return 0;

@@ -136,7 +136,7 @@ export function cheapest(candidates: readonly Candidate[]): Candidate | undefine
 }
 
 /**
- * Returns when the first of the victims with the highest priority started. If this time is later, the node is cheaper.
+ * Returns the earliest start time of the victims with the highest priority. A later time makes the node cheaper.
  */
 function earliestStart(victims: readonly Pod[]): number {
   const highest = Math.max(...victims.map(priorityOf));
