@@ -1,4 +1,4 @@
-/** Runs Lifeboat as pods of a cluster from the shipped manifests, and requests its full scans. */
+/** Runs Lifeboat in a cluster as pods, with the shipped manifests. Requests Lifeboat's full scans. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { isTrue, pods, type Sandbox, secrets } from "../../sandbox/index.ts";

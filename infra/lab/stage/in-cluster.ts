@@ -36,8 +36,8 @@ export function inClusterManifests(optional: readonly string[] = [], home: Parti
 
 export interface InClusterOptions extends Pick<Inside, "cluster"> {
   /**
-   * The token with which the API server calls the webhooks and a person requests a full scan. By default, an existing
-   * token is used, or a new token is created.
+   * The API server uses this token to call the webhooks, and a person uses it to request a full scan. The default is
+   * the existing token, or a new token if no token exists.
    */
   readonly webhookToken?: string;
   readonly isWanted?: (manifest: Manifest) => boolean;

@@ -38,7 +38,7 @@ export interface Transport {
 
 export function createTransport(config: KubeConfig): Transport {
   const server = config.getCurrentCluster()?.server;
-  if (server === undefined) throw new Error("the kubeconfig names no current cluster");
+  if (server === undefined) throw new Error("the kubeconfig selects no cluster: set its current-context");
   const requests = new Agent({ keepAlive: true, maxSockets: MAX_CONNECTIONS });
   // Each watch has its own connection, because watches would occupy the pool's connections.
   const watches = new Agent();

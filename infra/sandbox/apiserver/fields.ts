@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Fields, isRecord } from "./objects.ts";
 
-/** Describes in which lists and maps of a kind the items can have different owners. */
+/** Describes the lists and maps of a kind. The items of some lists and maps can have different owners. */
 export interface FieldSchema {
   /**
    * Maps the path of a list to the keys that identify an item. If there are no keys, the item's value identifies the

@@ -25,7 +25,7 @@ export function handleList(ctx: ResourceContext): Answer {
 
 export interface Selection {
   readonly matches: (stored: StoredObject) => boolean;
-  /** The labels and fields (`label=value`) that every selected object has. The store finds them in its index. */
+  /** The labels and fields (`label=value`) that every selected object has. The store's index contains these entries. */
   readonly entries: readonly string[];
   readonly isEverything: boolean;
 }

@@ -141,7 +141,7 @@ async function startAll({ directory, port }: ControlPlaneOptions, addresses: Add
   // virt-api reads this ConfigMap when it starts, but kube-apiserver writes the ConfigMap some time after its own
   // start.
   const authentication = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-  await programs.until("kube-apiserver publishes how it authenticates", () => isOk(client, authentication));
+  await programs.until("kube-apiserver has written its authentication ConfigMap", () => isOk(client, authentication));
   start(await virtApi({ ...where, serviceAddress }));
   for (const program of await controllerPrograms(where)) start(program);
   await installKinds(kubevirt);

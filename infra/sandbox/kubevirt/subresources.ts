@@ -111,7 +111,7 @@ interface Patch {
 
 type Vm = kubevirt.VirtualMachine;
 type Vmi = kubevirt.VirtualMachineInstance;
-/** A patch, or the text of a conflict. It is undefined if nothing must change. */
+/** A patch, the text of a conflict, or undefined if nothing must change. */
 type Change = Patch | string | undefined;
 
 function startOf(vm: Vm, vmi: Vmi | undefined): Change {

@@ -117,6 +117,6 @@ export async function types(): Promise<void> {
   await simulated.programs.kill("virt-controller");
   // @ts-expect-error: KubeVirt has its own back-off
   real.migrations.configure({ backoffSeconds: 1 });
-  // @ts-expect-error: it uses this machine's clock
+  // @ts-expect-error: a real control plane uses this machine's clock
   await startSandbox({ controlPlane: { binaries: folder }, clock: undefined });
 }

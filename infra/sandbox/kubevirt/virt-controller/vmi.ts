@@ -36,8 +36,8 @@ export function startVmiController(options: ActorOptions, world: World): Control
   };
 
   /**
-   * Returns for how many more milliseconds virt-controller waits for virt-handler's report about the guest. If no
-   * report comes, virt-controller treats the guest as lost.
+   * Returns how many more milliseconds virt-controller waits for virt-handler's report about the guest. If no report
+   * comes, virt-controller treats the guest as lost.
    */
   const patienceWith = (vmi: Vmi, pod: Pod | undefined): number => {
     const { uid } = vmi.metadata;

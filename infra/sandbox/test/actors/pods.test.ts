@@ -76,7 +76,7 @@ describe("a pod", () => {
     expect((await settled(name)).spec?.nodeName).toBe(node);
   });
 
-  test("is never placed on a node with another pod if the anti-affinity of one excludes the other", async () => {
+  test("is never placed on a node with another pod if the anti-affinity of either pod excludes the other pod", async () => {
     await createPod("hermit", { affinity: beside("hermit") }, { app: "hermit" });
     expect((await settled("hermit")).spec?.nodeName).toBe("a");
     await createPod("visitor", {}, { app: "hermit" });

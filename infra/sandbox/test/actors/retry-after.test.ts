@@ -42,15 +42,15 @@ function client(
 
 // prettier-ignore
 test.each<[what: string, code: number, retryAfter: string | undefined, requests: number, seconds: number]>([
-  ["with a time to retry is repeated",                                429, "5",                             11, 50],
-  ["with an immediate time to retry is repeated",                     429, "0",                             11,  0],
-  ["with a date to retry is not repeated",                            429, "Thu, 01 Jan 2026 00:00:05 GMT",  1,  0],
-  ["without a time to retry is not repeated",                         429, undefined,                        1,  0],
-  ["for an unavailable server with a time to retry is repeated",      503, "1",                             11, 10],
-  ["for an unavailable server is not repeated",                       503, undefined,                        1,  0],
-  ["for a forbidden request with a time to retry is not repeated",    403, "5",                              1,  0],
-  ["of success is not repeated",                                      200, "5",                              1,  0],
-])("an answer %s: %i, Retry-After %s: %i requests in %i s", async (_, statusCode, retryAfter, ...expected) => {
+  ["is repeated after the seconds in Retry-After",                    429, "5",                             11, 50],
+  ["is repeated at once if Retry-After is 0",                         429, "0",                             11,  0],
+  ["is not repeated if Retry-After is a date",                        429, "Thu, 01 Jan 2026 00:00:05 GMT",  1,  0],
+  ["is not repeated without Retry-After",                             429, undefined,                        1,  0],
+  ["to an unavailable server is repeated with Retry-After",           503, "1",                             11, 10],
+  ["to an unavailable server is not repeated without Retry-After",    503, undefined,                        1,  0],
+  ["that is forbidden is not repeated, despite Retry-After",          403, "5",                              1,  0],
+  ["that succeeds is not repeated, despite Retry-After",              200, "5",                              1,  0],
+])("a request %s: %i, Retry-After %s: %i requests in %i s", async (_, statusCode, retryAfter, ...expected) => {
   const asked = client(() => ({ statusCode, headers: { "retry-after": retryAfter } }));
   expect((await asked.send(DELETE)).statusCode).toBe(statusCode);
   expect([asked.requests(), asked.seconds()]).toEqual(expected);

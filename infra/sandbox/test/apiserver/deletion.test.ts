@@ -31,11 +31,11 @@ describe("a pod that is deleted again", () => {
   // prettier-ignore
   const rows = [
     // after, asks for        ends, grace
-    [5,      {},              30,   30,  "no grace period: the first one stays"],
+    [5,      {},              30,   30,  "no grace period: the first grace period stays"],
     [5,      30,              30,   30,  "the same"],
     [5,      20,              20,   20,  "shorter: starts at the first deletion"],
     [25,     20,              25,    1,  "shorter and already over: the kubelet gets 1 s"],
-    [40,     20,              40,    1,  "shorter, when the first one is over, too"],
+    [40,     20,              40,    1,  "shorter, after both grace periods are over"],
     [5,      -1,               5,    1,  "negative: the kubelet gets 1 s"],
     [25,      0,              25,    0,  "zero"],
   ] as const;

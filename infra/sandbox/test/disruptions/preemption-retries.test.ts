@@ -55,7 +55,7 @@ const pass = async (rounds: number, callers: number) => {
 describe("a deletion denied with a Retry-After header", () => {
   const important = { name: "important", priorityClassName: "high" };
 
-  test("is requested eleven times, and then such rounds repeat without a pause or limit", async () => {
+  test("is requested in rounds of eleven requests, without a limit or a pause between rounds", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "8Gi" });

@@ -56,11 +56,11 @@ describe("on one node of 10Gi, for a pod of priority 100, the victims are", () =
     ["none if the pod would not fit without them",                          ["p:100/4", "a:100/8 b:0/2"],         "",    undefined],
     ["only as many as needed",                                              ["p:100/4", "a:0/4 b:0/4"],           "",    "b"      ],
     ["the pods of lowest priority",                                         ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],
-    ["among equal priorities the pod that started last",["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
+    ["the pod that started last, among equal priorities", ["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
     ["two pods of low priority instead of one of higher priority", ["p:100/4", "a:20/5 b:10/2 c:10/3"],  "",    "b c"    ],
-    ["chosen after pods of high priority are spared first",           ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
-    ["not pods of a budget, despite a low priority",     ["p:100/4", "a:0/4 b:50/4"],          "a",   "b"      ],
-    ["pods of a budget if nothing else helps",                           ["p:100/8", "a:0/4 b:50/4"],          "a",   "b a"    ],
+    ["the pods that do not fit after the pod of highest priority is spared", ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
+    ["not the pod of a budget, although its priority is lower", ["p:100/4", "a:0/4 b:50/4"],          "a",   "b"      ],
+    ["also the pod of a budget if the new pod would otherwise not fit",    ["p:100/8", "a:0/4 b:50/4"],          "a",   "b a"    ],
   ];
   test.each(rows)("%s", (_, [wanted, there], kept, victims) => {
     const neighbours = there.split(" ").map(pod);

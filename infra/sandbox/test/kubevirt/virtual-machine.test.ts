@@ -43,7 +43,7 @@ const untilOff = (name: string) =>
 
 // prettier-ignore
 test.each([
-  // run strategy      stopped: is then  once more                                                started again: is then
+  // run strategy    after a stop      answer to a second stop                                  after a start
   ["Always",         "Halted",         "VM is not running",                                     "Always"],
   ["Manual",         "Manual",         "VM is not running",                                     "Manual"],
   ["RerunOnFailure", "RerunOnFailure", "VM is not running",                                     "RerunOnFailure"],
