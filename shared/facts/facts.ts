@@ -26,10 +26,10 @@ export interface View<T> {
 export type Kind = Resource | View<unknown>;
 export type Fact<K extends Kind> = K extends View<infer T> ? T : K extends Resource ? FactsOf<K> : never;
 
-/** A list of the objects that Lifeboat can parse, and the number of unparsable objects. */
+/** A list of the objects that Lifeboat can parse, and a text for each other object: `namespace/name: what is wrong`. */
 export interface Readable<T> {
   readonly items: readonly T[];
-  readonly odd: number;
+  readonly odd: readonly string[];
 }
 
 /**
@@ -172,7 +172,7 @@ export function factsFrom(ask: (question: Question) => Answer): Facts {
     },
     readable: (kind, selection = {}) => {
       const answer = ask({ kind, selection });
-      return { items: itemsOf(kind, answer), odd: answer.odd?.length ?? 0 };
+      return { items: itemsOf(kind, answer), odd: answer.odd ?? [] };
     },
   };
 }

@@ -51,7 +51,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** Returns whether an object cannot be parsed. A repeated request then fails until the object changes. */
-export function isOddObject(failure: Failure): boolean {
+export function isOddObject(failure: Failure): failure is Extract<Failure, { readonly reason: "Unintelligible" }> {
   return failure.reason === "Unintelligible" && failure.odd === true;
 }
 

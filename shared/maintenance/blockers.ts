@@ -18,12 +18,18 @@ import { blockerOf, OVERDUE_SECONDS, vmOf, type VmView } from "./vms.ts";
 import { nodeToDrain, ownEvacuations, vmisOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
-export function blockersOf(views: readonly VmView[], pods: readonly Subject[], w: NodeWorld): readonly NodeBlocker[] {
+export interface Left {
+  readonly views: readonly VmView[];
+  readonly pods: readonly Subject[];
+  readonly unread: readonly NodeBlocker[];
+}
+
+export function blockersOf({ views, pods, unread }: Left, w: NodeWorld): readonly NodeBlocker[] {
   // The list of blockers has a maximum length, so the last VMs can be missing from it. VMs that Lifeboat will restart
   // or stop come first, because Lifeboat does so only after the list has named the VM for TWICE_SECONDS.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
-  return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w)], w);
+  return withTimes([...overdue(w).map(notBack), ...known, ...unread, ...podBlockers(pods, views, w)], w);
 }
 
 /** Lifeboat shuts down a VM only if the VM has had the same blocker for this number of seconds. */

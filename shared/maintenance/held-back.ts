@@ -14,6 +14,7 @@ import { restartObstacle } from "./forecast.ts";
 import { refusalsByBudgets } from "./budget-refusals.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { nodeToDrain, ownEvacuations, podsLeft, preflightBeside, prioritiesOf, vmisOf } from "./questions.ts";
+import { unreadableOn } from "./unreadable.ts";
 import { blocked, blockerOf, inOrder, viewOf, type VmView, withoutRoom } from "./vms.ts";
 import type { NodeWorld } from "./world.ts";
 
@@ -95,8 +96,8 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 }
 
 /**
- * Returns whether the node has blockers other than the VMs that Lifeboat shuts down. A PodDisruptionBudget that delays
- * restarts or stops does not count as a blocker.
+ * Returns whether the node has blockers other than the VMs that Lifeboat shuts down. An object that cannot be parsed is
+ * such a blocker. A PodDisruptionBudget that delays restarts or stops does not count as a blocker.
  */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;
@@ -104,7 +105,7 @@ function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const ending = new Set(views.filter(isEnding).map(({ vmi }) => vmi.uid));
   const isOther = ({ vmi }: Subject) => vmi === undefined || !ending.has(vmi.uid);
   const pods = podsLeft(w).filter((subject) => isLeft(subject, w) && isOther(subject));
-  return podBlockers(pods, views, w).length > 0;
+  return podBlockers(pods, views, w).length > 0 || unreadableOn(w).length > 0;
 }
 
 function waiting(view: VmView): VmView {

@@ -10,8 +10,9 @@ import { volumesLeft } from "./detaching.ts";
 import { areOthersNext, viewsOf } from "./held-back.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { countsOf, endedText, listed, outcomesOf } from "./outcomes.ts";
-import { checkThatAllIsSeen, nodeToDrain, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
+import { nodeToDrain, ownEvacuations, podsLeft, virtualMachineOf, vmisOf } from "./questions.ts";
 import { turnsOf } from "./turns.ts";
+import { unreadableOn, unreadableVms } from "./unreadable.ts";
 import { vmOf, type VmView } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf } from "./world.ts";
 
@@ -20,12 +21,14 @@ export function leaving(seen: NodeWorld): NodeNext {
   const outcomes = outcomesOf(views, seen);
   const w = { ...seen, ne: { ...seen.ne, status: { ...seen.ne.status, outcomes } } };
   const counts = countsOf(views, w);
-  const pods = areOthersNext(views, w) ? podsLeft(w).filter((subject) => isLeft(subject, w)) : [];
-  const isEmpty = counts.left + counts.moving + pods.length === 0;
+  const arePodsNext = areOthersNext(views, w);
+  const pods = arePodsNext ? podsLeft(w).filter((subject) => isLeft(subject, w)) : [];
+  const unread = arePodsNext ? unreadableOn(w) : unreadableVms(w);
+  const isEmpty = counts.left + counts.moving + pods.length + unread.length === 0;
   if (isEmpty) return whenEmpty(counts, w);
   const evicted = pods.filter((pod) => isEvicted(pod, views));
   const started = [...starts, ...undone(w)];
-  const blockers = blockersOf(views, pods, w);
+  const blockers = blockersOf({ views, pods, unread }, w);
   const isProgress = started.length > 0 || evicted.some(({ pod }) => blockers.every(({ uid }) => uid !== pod.uid));
   const held = new Set(views.filter(({ isHeldBack }) => isHeldBack).map(({ vmi }) => vmi.uid));
   const stuck = blockers.filter(({ uid }) => uid === undefined || !held.has(uid));
@@ -46,7 +49,6 @@ export function leaving(seen: NodeWorld): NodeNext {
 
 /** No VM or pod is left on the node, but some volumes might still be attached. */
 function whenEmpty(counts: VmCounts, w: NodeWorld): NodeNext {
-  checkThatAllIsSeen(w);
   const volumes = volumesLeft(w);
   const more = {
     virtualMachines: counts,

@@ -58,6 +58,7 @@ export const MAINTENANCE_MESSAGES = {
   // Messages about blockers.
   cannotMigrate: (vmi: VmiFacts) => `it cannot migrate: ${pinnedBecause(vmi)}`,
   unknownStrategy: (field: string, value: string) => `${field} is "${value}", which KubeVirt does not know`,
+  unreadable: (kind: string, why: string) => `Lifeboat cannot read this ${kind}: ${why}`,
   isSent: "it is migrating to another namespace or cluster",
   ownerDelays: (until: string) =>
     isTimeText(until)

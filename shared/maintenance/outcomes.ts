@@ -145,6 +145,7 @@ function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
       if (one.reason === BY_STRATEGY) return { ...one, outcome: "ShutDown", time };
       return { ...one, outcome: seen.is === "Again" ? "Restarted" : "Stopped", reason: BY_OTHERS, time };
     case "Here":
+    case "Unread":
       return one;
   }
 }

@@ -1,18 +1,18 @@
 /** Answers questions about a node, its VMs and other NodeEvacuations. */
-import { each, together } from "../facts/facts.ts";
+import { each, together, unlessFailed } from "../facts/facts.ts";
 import { activeEvacuations } from "../facts/questions.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
 import { isMarked } from "../evacuation/mark.ts";
 import { type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import type { NamespacedName, NodeFacts, VmiFacts } from "../kube/facts.ts";
+import { isOddObject } from "../kube/failures.ts";
 import type { NodeEvacuationFacts, VirtualMachineFacts } from "../kube/node-evacuation.ts";
 import { isFinal, keyOf, named, vmiNameOf } from "../kube/objects.ts";
-import { selectEvacuationsFor, selectPodsOn, selectLaunchersOn, selectVmisOn } from "../kube/selections.ts";
+import { selectEvacuationsFor, selectLaunchersOn, selectVmisOn } from "../kube/selections.ts";
 import type { PreflightFacts } from "../preflight/facts.ts";
 import { boundBecause } from "../preflight/held.ts";
 import { podsOfNode, preflightOf } from "../preflight/of-node.ts";
 import { type Subject, subjectsOf } from "../preflight/progress.ts";
-import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { aheadOf, flagsOf, placedFirst } from "./beside.ts";
 import { hasStarted, type NodeWorld } from "./world.ts";
 
@@ -40,13 +40,6 @@ export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFac
 export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName)).items;
   return found.filter((vmi) => !isFinal(vmi));
-}
-
-/** Throws if an object cannot be parsed, because a VM or pod might still be on the node. */
-export function checkThatAllIsSeen({ ne, facts }: NodeWorld): void {
-  facts.list("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
-  facts.list("evacuations", selectEvacuationsFor(ne.name));
-  facts.list(PREFLIGHT_PODS, selectPodsOn(ne.spec.nodeName));
 }
 
 /** Returns the priorities of VMs. Reads nothing if all VMs have the same PriorityClass. */
@@ -82,13 +75,28 @@ export function boundTo({ asks }: VmiFacts, { ne, facts }: NodeWorld): string | 
   );
 }
 
-/** `Again` means that the VM was restarted and has a new VMI. `Off` means that the VM does not run. */
+/**
+ * `Again` means that the VM was restarted and has a new VMI. `Off` means that the VM does not run. `Unread` means that
+ * the VMI cannot be parsed.
+ */
 export interface Whereabouts {
-  readonly is: "Here" | "Elsewhere" | "Again" | "Off";
+  readonly is: "Here" | "Elsewhere" | "Again" | "Off" | "Unread";
   readonly node?: string | undefined;
 }
 
-export function whereaboutsOf(vm: NamespacedName & { readonly uid: string }, { ne, facts }: NodeWorld): Whereabouts {
+type Vm = NamespacedName & { readonly uid: string };
+
+export function whereaboutsOf(vm: Vm, w: NodeWorld): Whereabouts {
+  return unlessFailed(
+    () => placeOf(vm, w),
+    (failed) => {
+      if (isOddObject(failed.failure)) return { is: "Unread" };
+      throw failed;
+    },
+  );
+}
+
+function placeOf(vm: Vm, { ne, facts }: NodeWorld): Whereabouts {
   const vmi = facts.get("virtualmachineinstances", vm);
   if (vmi === undefined || isFinal(vmi)) return { is: "Off" };
   if (vmi.uid !== vm.uid) return { is: "Again" };

@@ -6,11 +6,10 @@ import { budgetOf } from "../budget/refusal.ts";
 import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";
 import * as ask from "../facts/questions.ts";
 import { ROOMY_NODES } from "../facts/views.ts";
-import type { EvacuationFacts } from "../kube/evacuation.ts";
-import type { VmiFacts } from "../kube/facts.ts";
+import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { isOddObject } from "../kube/failures.ts";
 import { isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
-import { selectPodsOn, selectVmisOn } from "../kube/selections.ts";
+import { ACTIVE_EVACUATIONS, selectEvacuationsFrom, selectPodsOn, selectVmisOn } from "../kube/selections.ts";
 import type { Deciding } from "../settings/time.ts";
 import { leavingElsewhere, type Listed } from "./elsewhere.ts";
 import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
@@ -68,7 +67,7 @@ export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, n
   );
   const { vmis } = vmsSeen;
   const migrations = unlessUnread("migrations", () => wholly(ask.migrationsUnderWay(vmis, facts)));
-  const unread = [pods, here, vmsSeen, budgets, quotas, migrations].flatMap((one) => one.unread);
+  const unread = [pods, here, vmsSeen, evacuations, budgets, quotas, migrations].flatMap((one) => one.unread);
   const isPartlySeen = [pods, here, vmsSeen].some((one) => one.unread.length > 0);
   return {
     settings,
@@ -76,7 +75,7 @@ export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, n
     flags,
     pods: vmsSeen.pods,
     vmis,
-    evacuations,
+    evacuations: evacuations.items,
     budgets: budgets.items,
     quotas: quotas.items,
     migrations: migrations.items,
@@ -87,10 +86,10 @@ export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, n
 
 const NOTHING = { items: [], unread: [] } as const;
 
-const wholly = <T>(items: readonly T[]): Readable<T> => ({ items, odd: 0 });
+const wholly = <T>(items: readonly T[]): Readable<T> => ({ items, odd: [] });
 
 function listed<T>(what: string, { items, odd }: Readable<T>): Listed<T> {
-  return { items, unread: odd > 0 ? [`${odd} ${what}`] : [] };
+  return { items, unread: odd.length > 0 ? [`${odd.length} ${what}`] : [] };
 }
 
 function unlessUnread<T>(what: string, list: () => Readable<T>): Listed<T> {
@@ -134,35 +133,45 @@ function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
  * Returns all active Evacuations, because some do not contain the name of their node yet. Also returns ended
  * Evacuations from this node.
  */
-function evacuationsSeen(node: string, facts: Facts): readonly EvacuationFacts[] {
+function evacuationsSeen(node: string, facts: Facts) {
   const [active, fromHere] = together(
-    () => ask.unlessNotServed(() => ask.activeEvacuations(facts)),
-    () => ask.unlessNotServed(() => ask.evacuationsFrom(node, facts)),
+    () => ask.unlessNotServed(() => [facts.readable("evacuations", ACTIVE_EVACUATIONS)]),
+    () => ask.unlessNotServed(() => [facts.readable("evacuations", selectEvacuationsFrom(node))]),
   );
-  return [...new Map([...fromHere, ...active].map((evacuation) => [evacuation.uid, evacuation])).values()];
+  const lists = [...fromHere, ...active];
+  const found = new Map(lists.flatMap(({ items }) => items).map((evacuation) => [evacuation.uid, evacuation]));
+  return listed("Evacuations", { items: [...found.values()], odd: [...new Set(lists.flatMap(({ odd }) => odd))] });
+}
+
+interface OddVmi {
+  readonly pod: PreflightPod;
+  readonly key: NamespacedName;
+  readonly issue: string;
 }
 
 /**
  * Returns the VMIs of the node and of the launcher pods on it. Omits a launcher pod if its VMI cannot be parsed.
  */
-function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
+export function vmsOf(here: readonly VmiFacts[], pods: readonly PreflightPod[], facts: Facts) {
   const known = new Set(here.map(keyOf));
   const seen = each(pods, (pod) => {
     const key = { namespace: pod.namespace, name: vmiNameOf(pod) ?? "" };
     if (!isOfLiveVm(pod) || key.name === "" || known.has(keyOf(key))) return { pod, vmi: undefined };
     return unlessFailed(
       () => ({ pod, vmi: facts.get("virtualmachineinstances", key) }),
-      (failed) => {
+      (failed): OddVmi => {
         if (!isOddObject(failed.failure)) throw failed;
-        return MESSAGES.unreadVmi(pod);
+        return { pod, key, issue: failed.failure.issue };
       },
     );
   });
-  const found = seen.filter((one) => typeof one !== "string");
+  const found = seen.filter((one) => "vmi" in one);
+  const odd = seen.filter((one) => "issue" in one);
   const more = new Map(found.flatMap(({ vmi }) => (vmi === undefined ? [] : [[vmi.uid, vmi] as const])));
   return {
     vmis: [...here, ...more.values()],
     pods: found.map(({ pod }) => pod),
-    unread: seen.filter((one) => typeof one === "string"),
+    odd,
+    unread: odd.map(({ pod }) => MESSAGES.unreadVmi(pod)),
   };
 }

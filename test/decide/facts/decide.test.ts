@@ -96,9 +96,9 @@ test("a fact that is missing after the last round is a failed read, not absent",
 
 test("an incomplete list is a failed read, unless the rule accepts an incomplete list", () => {
   const facts = factsOf({ nodes: new OddList([node()], "node07: too large"), pods: [] });
-  expect(facts.readable("nodes")).toEqual({ items: [node()], odd: 1 });
+  expect(facts.readable("nodes")).toEqual({ items: [node()], odd: ["node07: too large"] });
   expect(() => facts.list("nodes")).toThrow("node07: too large");
-  expect([facts.readable("pods"), facts.list("pods")]).toEqual([{ items: [], odd: 0 }, []]);
+  expect([facts.readable("pods"), facts.list("pods")]).toEqual([{ items: [], odd: [] }, []]);
 });
 
 test("different views of a resource are different facts", async () => {

@@ -4,7 +4,13 @@
  */
 import { expect, test } from "vitest";
 import { viewsOf } from "../../../shared/maintenance/held-back.ts";
-import { node, time } from "../../support/fixtures.ts";
+import { type Kind, textOf } from "../../../shared/facts/facts.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
+import type { Selection } from "../../../shared/kube/selection.ts";
+import { selectEvacuationsFor, selectPodsOn, selectVmisOn } from "../../../shared/kube/selections.ts";
+import { PREFLIGHT_PODS } from "../../../shared/preflight/views.ts";
+import { type FactMap, OddList } from "../../support/facts.ts";
+import { NODE, node, time } from "../../support/fixtures.ts";
 import { foreignBudget, launcher, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { nextOf, nodeWorld, own, pinnedVm, type Situation, started } from "../../support/maintenance/worlds.ts";
 
@@ -30,6 +36,23 @@ const guarded = plainPod("guarded");
 const restarting = (name: string, seconds: number) =>
   own(name, { spec: { by: "Restart" }, status: { phase: "Restarting", startTime: time(-seconds) } });
 
+const oddIn = (kind: Kind, selection: Selection, name: string, items: readonly object[] = []): Situation => ({
+  more: { [textOf({ kind, selection })]: new OddList(items, `apps/${name}: spec.x: too large`) },
+});
+const oddVmi = new ClusterError({
+  reason: "Unintelligible",
+  request: "GET odd",
+  issue: "spec.x: too large",
+  odd: true,
+});
+const unnamed: FactMap = { "virtualmachineinstances apps/odd": oddVmi };
+const UNREADABLE = {
+  vmi: oddIn("virtualmachineinstances", selectVmisOn(NODE), "odd", ENDING),
+  launched: { left: onNode({ pods: [launcher("odd")] }), more: unnamed },
+  pod: oddIn(PREFLIGHT_PODS, selectPodsOn(NODE), "odd", PODS),
+  evacuation: oddIn("evacuations", selectEvacuationsFor("kernel"), "odd"),
+} as const satisfies Record<string, Situation>;
+
 // prettier-ignore
 const ROWS: readonly (readonly [when: string, world: Situation, isHeld: boolean])[] = [
   ["no other VM or pod is on the node",                      {},                                                                         false],
@@ -44,6 +67,11 @@ const ROWS: readonly (readonly [when: string, world: Situation, isHeld: boolean]
   ["a pod has no controller and other pods are left",                      { left: onNode({ pods: [lone] }), ne: { ...asking(false), spec: { ...asking(false).spec, otherPods: "Leave" } } }, false],
   ["a budget keeps a pod",                       { left: onNode({ pods: [guarded], budgets: [foreignBudget("b", "guarded")] }) }, true],
   ["a pod is about to leave",                    { left: onNode({ pods: [cart] }) },                                     false],
+  ["a VMI of the node cannot be read",           UNREADABLE.vmi,                                                             true],
+  ["only a launcher pod shows that a VMI cannot be read", UNREADABLE.launched,                                               true],
+  ["a pod of the node cannot be read",           UNREADABLE.pod,                                                             true],
+  ["an own Evacuation cannot be read",           UNREADABLE.evacuation,                                                      true],
+  ["a VMI cannot be read and forceShutdowns is set", { ...UNREADABLE.launched, ne: asking(true) },                           false],
   ["a pod and a VM block and forceShutdowns is set", { ne: asking(true), vmis: [...ENDING, WEB], left: onNode({ pods: [lone] }) }, false],
 ];
 
@@ -63,4 +91,37 @@ test("the blocker is named first, and a guest that waits names its condition", (
   expect(said).toContainEqual(["none", expect.stringContaining("once nothing else blocks the node")]);
   expect(next.more?.blockers?.find(({ name }) => name === "db")?.since).toBe(time(-90));
   expect(next.chains?.flat()).toEqual([]);
+});
+
+// prettier-ignore
+test.each<[string, Situation, kind: string]>([
+  ["a VMI",                                        oddIn("virtualmachineinstances", selectVmisOn(NODE), "odd"),   "VMI"],
+  ["a VMI that only its launcher pod names",       { left: { pods: [launcher("odd")] }, more: unnamed },          "VMI"],
+  ["a VMI that its launcher pod names, too",       { left: { pods: [launcher("odd")] }, more: { ...unnamed, ...oddIn("virtualmachineinstances", selectVmisOn(NODE), "odd").more } }, "VMI"],
+  ["a pod",                                        oddIn(PREFLIGHT_PODS, selectPodsOn(NODE), "odd"),              "pod"],
+  ["an own Evacuation",                            oddIn("evacuations", selectEvacuationsFor("kernel"), "odd"),   "Evacuation"],
+])("a node is not empty while %s cannot be read, and the only blocker names the object", (_, world, kind) => {
+  const next = nextOf(world);
+  expect(next.phase).toBe("Blocked");
+  expect(next.message).toContain("apps/odd");
+  const whoCanFix = "the owner of the object: correct or shorten the field that the message names";
+  const message = `Lifeboat cannot read this ${kind}: spec.x: too large`;
+  expect(next.more?.blockers).toEqual([
+    { namespace: "apps", name: "odd", reason: "Unreadable", message, whoCanFix, since: time(0) },
+  ]);
+});
+
+test("a VM that the status lists has no outcome while its VMI cannot be read, and another VM still moves", () => {
+  const web = { namespace: "apps", name: "odd", uid: "vmi-odd" };
+  const next = nextOf({
+    ne: started({ status: { outcomes: [web] } }),
+    vmis: [{ ...WEB, isMigrating: true }],
+    more: {
+      ...unnamed,
+      ...oddIn("virtualmachineinstances", selectVmisOn(NODE), "odd", [{ ...WEB, isMigrating: true }]).more,
+    },
+  });
+  expect(next.phase).toBe("Evacuating");
+  expect(next.more?.outcomes).toContainEqual(web);
+  expect(next.more?.blockers?.map(({ name, reason }) => [name, reason])).toEqual([["odd", "Unreadable"]]);
 });

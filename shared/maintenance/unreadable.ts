@@ -1,0 +1,51 @@
+/** Finds the objects of a node that Lifeboat cannot parse. A VM or a pod might still be on the node because of each. */
+import { together } from "../facts/facts.ts";
+import type { NamespacedName } from "../kube/facts.ts";
+import type { NodeBlocker } from "../kube/node-evacuation.ts";
+import { keyOf } from "../kube/objects.ts";
+import { selectEvacuationsFor, selectPodsOn, selectVmisOn } from "../kube/selections.ts";
+import { vmsOf } from "../preflight/of-node.ts";
+import { PREFLIGHT_PODS } from "../preflight/views.ts";
+import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
+import { blockerOf } from "./vms.ts";
+import { hasStarted, type NodeWorld } from "./world.ts";
+
+/** Lists the VMIs of the node and the NodeEvacuation's Evacuations that cannot be parsed. Reads no pods. */
+export function unreadableVms({ ne, facts }: NodeWorld): readonly NodeBlocker[] {
+  const [vmis, evacuations] = together(
+    () => facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName)).odd,
+    () => (hasStarted(ne) ? facts.readable("evacuations", selectEvacuationsFor(ne.name)).odd : []),
+  );
+  return [...vmis.map((issue) => named("VMI", issue)), ...evacuations.map((issue) => named("Evacuation", issue))];
+}
+
+/**
+ * Lists all objects that cannot be parsed: VMIs, Evacuations, pods of the node, and VMIs that only their launcher pod
+ * on the node names.
+ */
+export function unreadableOn(w: NodeWorld): readonly NodeBlocker[] {
+  const { nodeName } = w.ne.spec;
+  const [vms, vmis, pods] = together(
+    () => unreadableVms(w),
+    () => w.facts.readable("virtualmachineinstances", selectVmisOn(nodeName)).items,
+    () => w.facts.readable(PREFLIGHT_PODS, selectPodsOn(nodeName)),
+  );
+  const known = new Set(vms.map(keyOf));
+  const more = vmsOf(vmis, pods.items, w.facts).odd.filter(({ key }) => !known.has(keyOf(key)));
+  return [
+    ...vms,
+    ...more.map(({ key, issue }) => unreadable("VMI", key, issue)),
+    ...pods.odd.map((issue) => named("pod", issue)),
+  ];
+}
+
+/** Each issue begins with the object: `namespace/name: what is wrong`. */
+function named(kind: string, issue: string): NodeBlocker {
+  const end = issue.indexOf(": ");
+  const [namespace = "", name = namespace] = issue.slice(0, end).split("/");
+  return unreadable(kind, { namespace, name }, issue.slice(end + 2));
+}
+
+function unreadable(kind: string, { namespace, name }: NamespacedName, why: string): NodeBlocker {
+  return blockerOf({ namespace, name }, "Unreadable", MESSAGES.unreadable(kind, why));
+}
