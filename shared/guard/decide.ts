@@ -77,7 +77,10 @@ export interface DeletionFacts extends Moment, DeletionTerms {
   /** All Evacuations of the VMI, read at the same time as the VMI. */
   readonly evacuations: readonly EvacuationFacts[];
   readonly node?: NodeFacts;
-  /** Whether the scheduler preempts the pod in favor of a virt-handler pod. */
+  /**
+   * Whether a virt-handler pod is nominated for the pod's node, and the node accepts no VMs. Lifeboat then assumes that
+   * every preemption on the node makes room for virt-handler.
+   */
   readonly makesRoomForHandler?: boolean;
 }
 
