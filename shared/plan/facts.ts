@@ -12,6 +12,8 @@ export interface PlanFacts extends Moment {
   /** All pods that are bound to a node, including pods that have ended. */
   readonly pods: readonly PlanPod[];
   readonly vmis: readonly PlanVmi[];
+  /** The VMIs, as `namespace/name`, that could not be parsed. */
+  readonly unreadVmis?: ReadonlySet<string>;
   /** The VirtualMachines, keyed by `namespace/name` of their VMIs. */
   readonly vms: ReadonlyMap<string, VirtualMachineFacts>;
   readonly migrations: readonly PlanMigration[];

@@ -1,13 +1,14 @@
 /** Decides the verdict on one node, in the same way as a NodeEvacuation does. */
 import { isActive } from "../kube/evacuation.ts";
 import type { BudgetFacts } from "../kube/facts.ts";
-import { isFinal, keyOf } from "../kube/objects.ts";
+import { isFinal, isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
 import type { NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { type Facts, factsFrom, type Question } from "../facts/facts.ts";
 import { flagsOf } from "../maintenance/beside.ts";
 import { forecastOf, mayStart } from "../maintenance/forecast.ts";
 import type { NodeWorld } from "../maintenance/world.ts";
-import type { Preflight, PreflightFacts } from "../preflight/facts.ts";
+import type { Preflight, PreflightFacts, PreflightPod } from "../preflight/facts.ts";
+import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
 import { isInTheWay } from "../preflight/verdict.ts";
 import type { PlanFacts, PlanOptions } from "./facts.ts";
 import { PLAN_MESSAGES } from "./messages.ts";
@@ -54,10 +55,13 @@ export function isUnjudged({ verdict }: Preflight, { unread }: Pick<PreflightFac
 function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scoring, lots }: Given) {
   const node = p.nodes.find((one) => one.name === name);
   if (node === undefined) return undefined;
-  const pods = p.podsOn.get(name) ?? [];
+  const isUnread = (pod: PreflightPod) =>
+    facts.unreadVmis?.has(keyOf({ ...pod, name: vmiNameOf(pod) ?? "" })) === true && isOfLiveVm(pod);
+  const here = p.podsOn.get(name) ?? [];
+  const pods = here.filter((pod) => !isUnread(pod));
   const vmis = [...p.vmis.values()].filter((vmi) => vmi.nodeName === name && !isFinal(vmi));
-  const here = new Set(vmis.map(keyOf));
-  const isHere = (namespace: string, vm: string) => here.has(keyOf({ namespace, name: vm }));
+  const vmKeys = new Set(vmis.map(keyOf));
+  const isHere = (namespace: string, vm: string) => vmKeys.has(keyOf({ namespace, name: vm }));
   const namespaces = new Set(pods.map(({ namespace }) => namespace));
   const { settings, now, volumes, quotas, unread } = facts;
   return {
@@ -65,7 +69,7 @@ function factsFor(name: string, p: Placement, { facts, options, budgetsIn, scori
     now,
     volumes,
     quotas,
-    unread,
+    unread: [...unread, ...here.filter(isUnread).map(PREFLIGHT_MESSAGES.unreadVmi)],
     node,
     pods,
     vmis,

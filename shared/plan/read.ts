@@ -28,9 +28,14 @@ export async function observePlan(
   const pods = await read("pods", (onOdd) =>
     cluster.list("pods", { unlike: { "spec.nodeName": [""] }, as: planPodSchema(), onOdd }),
   );
-  const vmis = await read("virtualmachineinstances", (onOdd) =>
-    cluster.list("virtualmachineinstances", { as: VmiOfPlan, onOdd }),
-  );
+  const unreadVmis = new Set<string>();
+  const vmis = await read("virtualmachineinstances", (countOdd) => {
+    const onOdd = (issue: string) => {
+      countOdd();
+      unreadVmis.add(issue.slice(0, issue.indexOf(": ")));
+    };
+    return cluster.list("virtualmachineinstances", { as: VmiOfPlan, onOdd });
+  });
   const vms = await optional("virtualmachines", (onOdd) => cluster.list("virtualmachines", { onOdd }));
   const migrations = await orNone("virtualmachineinstancemigrations", (onOdd) =>
     cluster.list("virtualmachineinstancemigrations", { as: MigrationOfPlan, onOdd }),
@@ -53,6 +58,7 @@ export async function observePlan(
     nodes,
     pods,
     vmis,
+    unreadVmis,
     vms: new Map((vms ?? []).map((vm) => [keyOf(vm), vm])),
     migrations,
     evacuations,

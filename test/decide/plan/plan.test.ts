@@ -89,6 +89,14 @@ test("VMs that a plan moves twice keep the CPU model of their first node", () =>
   expect(moves({ ...f, nodes }, { nodes: ["node01", "node02"] })).toEqual(["a: node01 > node02", "a: node02 > node01"]);
 });
 
+test("a VMI that could not be read is not taken for gone: the plan is Unknown, and proposes to delete no pod", () => {
+  const before = cluster({ node01: [vm("a")], node02: [] });
+  const f = { ...before, vmis: [], unreadVmis: new Set(["apps/a"]), unread: ["1 of the virtualmachineinstances"] };
+  const [node01] = planOf(f, options(f, { nodes: ["node01"] })).nodes;
+  expect(node01).toMatchObject({ verdict: "Unknown", pods: [] });
+  expect(node01?.unknown).toContainEqual(expect.stringMatching(/^the VMI of pod apps\//));
+});
+
 test("a plan names a node that does not exist", () => {
   const f = cluster({ node01: [], node02: [] });
   expect(planOf(f, options(f, { nodes: ["node01", "nowhere"] })).missing).toEqual(["nowhere"]);
@@ -96,7 +104,7 @@ test("a plan names a node that does not exist", () => {
 
 test.each([
   ["a day after its turn", time(86_400), "Respected", "Unknown"],
-  ["a text that is not a time", "tomorrow", "Respected", "Unknown"],
+  ["a text that is not a time", "tomorrow", "Respected", "WillBlock"],
   ["before its turn", time(-60), "Respected", "WillSucceed"],
   ["a day after its turn, which is ignored", time(86_400), "Ignored", "WillSucceed"],
 ] as const)("a node with a VM that its owner keeps until %s", (_, notBefore, ownersChoice, verdict) => {
