@@ -104,7 +104,7 @@ test("a plan names a node that does not exist", () => {
 
 test.each([
   ["a day after its turn", time(86_400), "Respected", "Unknown"],
-  ["a text that is not a time", "tomorrow", "Respected", "WillBlock"],
+  ["a text that is not a time", "tomorrow", "Respected", "Unknown"],
   ["before its turn", time(-60), "Respected", "WillSucceed"],
   ["a day after its turn, which is ignored", time(86_400), "Ignored", "WillSucceed"],
 ] as const)("a node with a VM that its owner keeps until %s", (_, notBefore, ownersChoice, verdict) => {
