@@ -116,7 +116,7 @@ function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
   return html`The VM ${PHASES[status.phase ?? "Pending"].means}. It has to leave its node because of
-  ${CAUSE_TEXTS[spec.cause]}. ${refused > 0 ? html`Its deletion is refused for ${lasting(refused)}.` : ""}`;
+  ${CAUSE_TEXTS[spec.cause]}. ${refused > 0 ? html`Lifeboat refuses its deletion for another ${lasting(refused)}.` : ""}`;
 }
 
 const MOVES = new Set(["EvacuationTriggered", "EvacuationInProgress", "Migrating"]);

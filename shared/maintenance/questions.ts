@@ -56,7 +56,7 @@ export function virtualMachineOf(vmi: NamespacedName, { facts }: NodeWorld): Vir
 }
 
 /**
- * Returns the active Evacuation of a VM on the node. Returns an Evacuation that another party requested only if the
+ * Returns the active Evacuation of a VM on the node. If another party requested the Evacuation, returns it only if the
  * VMI's evacuationNodeName is set but the VM does not migrate. The status of this Evacuation says why.
  */
 export function activeEvacuationOf(vmi: VmiFacts, w: NodeWorld): EvacuationFacts | undefined {

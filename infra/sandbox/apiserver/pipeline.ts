@@ -25,7 +25,7 @@ export async function handleRequest(
 ): Promise<void> {
   const aborted = new AbortController();
   response.on("close", () => aborted.abort()).on("error", () => response.destroy());
-  // The real server does not send a Keep-Alive header.
+  // The real server does not send a Keep-Alive header. Node sends it only together with a Connection header.
   response.removeHeader("connection");
   const warnings: string[] = [];
   try {

@@ -1,5 +1,5 @@
 /**
- * RemovePodsViolatingInterPodAntiAffinity evicts pods whose required anti-affinity excludes another pod of the topology
+ * RemovePodsViolatingInterPodAntiAffinity evicts pods whose required anti-affinity matches another pod of the topology
  * domain.
  */
 import type { PodTerm, ScheduledNode, ScheduledPod } from "../../kube/scheduled-pod.ts";
