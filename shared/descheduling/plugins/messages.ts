@@ -27,7 +27,8 @@ export const PLUGIN_MESSAGES = {
   taint: "expected the key of a taint, or key=value",
 
   // Reasons to evict a pod
-  antiAffinity: (node: string) => `the pod's anti-affinity matches a pod that runs in the topology domain of node ${node}`,
+  antiAffinity: (node: string) =>
+    `the pod's anti-affinity matches a pod that runs in the topology domain of node ${node}`,
   overUtilised: (node: string) => `node ${node} is over-utilized`,
   nodeAffinity: (node: string) => `node ${node} does not meet the pod's required node affinity`,
   notTolerated: (taint: string, node: string) => `the pod does not tolerate taint ${taint} of node ${node}`,
