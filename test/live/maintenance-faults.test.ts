@@ -5,7 +5,7 @@ import { configureLifeboat } from "../../infra/lab/stage/apply.ts";
 import { evacuations, nodeEvacuations } from "../../infra/lab/stage/evacuations.ts";
 import { createNode, createVirtualMachine, isReal, isSimulated, SUBRESOURCES } from "../../infra/sandbox/index.ts";
 import { PINNED, useMaintenance, vm } from "./maintenance-stage.ts";
-import { NAMESPACE, QUICK, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
+import { NAMESPACE, WEBHOOK_CONFIGURATIONS } from "./stage.ts";
 import { evacuationsOf, getVmi } from "./vm.ts";
 
 const on = useMaintenance();
@@ -102,7 +102,9 @@ test(
   async () => {
     const node = "fails";
     await createNode(on.stage.client, node);
-    await configureLifeboat(on.stage.client, { evacuation: { ...QUICK.evacuation, maxAttempts: 1 } });
+    // During the back-off, the third VM stays Blocked. With a short back-off, its next migration can start before a tick.
+    const evacuation = { maxAttempts: 1, backoffSeconds: 600, maxBackoffSeconds: 600 };
+    await configureLifeboat(on.stage.client, { evacuation });
     await on.stage.reconcile();
     on.stage.sandbox.migrations.configure({
       outcome: ({ name }) => (name.startsWith("fails-") ? "Failed" : "Succeeded"),
