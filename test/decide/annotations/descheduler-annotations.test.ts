@@ -30,6 +30,7 @@ const rows: readonly (readonly [string, VmiFacts, ...Cell[]])[] = [
   ["unmarked",                        vmi(),                                 "remove",  "remove", "remove", "-"],
   ["marked",                          marked(),                              "add",     "remove", "remove", "-"],
   ["moved, with a stale mark",        vmi({ evacuationNodeName: "node00" }), "-",       "remove", "remove", "-"],
+  ["on no node, with a stale mark",   without(marked(), "nodeName"),         "remove",  "remove", "remove", "-"],
   ["being deleted",                   marked({ deleting: true }),            "-",       "-",      "-",      "-"],
 ];
 

@@ -14,16 +14,18 @@ import {
   budget,
   endedEvacuation,
   evacuation,
+  marked,
   migration,
   MOBILITY,
   newborn,
+  only,
   owner,
   PINNED,
   settings,
   vmi,
   without,
 } from "../../support/fixtures.ts";
-import { budgetWorld, plannedBudgets } from "../../support/worlds.ts";
+import { budgetWorld, planned, plannedBudgets } from "../../support/worlds.ts";
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { areEvictionsCovered, type WebhooksSeen } from "../../../shared/settings/guarded.ts";
 
@@ -72,6 +74,7 @@ test.each<[string, readonly EvacuationFacts[], boolean]>([
 
 function inShort(action: Action): string {
   const verb = action.verb.replace("Budget", "").toLowerCase();
+  if (action.verb === "CreateBudget" && action.missing === true) return "create missing";
   return "budget" in action ? `${verb} ${action.budget.uid}` : verb;
 }
 
@@ -88,9 +91,9 @@ const blocked = evacuation({ status: { phase: "Blocked" } });
 
 // prettier-ignore
 const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expected: readonly string[]])[] = [
-  ["a VM without a budget gets one",                    { vmis: [vmi()] },                                                  ["create"]],
+  ["a VM without a budget gets one",                    { vmis: [vmi()] },                                                  ["create missing"]],
   ["a VM with its budget keeps it",                     own,                                                                []],
-  ["a pinned VM that migrates to another cluster gets a budget",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create"]],
+  ["a pinned VM that migrates to another cluster gets a budget",      { vmis: [pinned], migrations: [migration({ phase: "" })] },         ["create missing"]],
   ["a pinned VM gets none if a VM of the same name elsewhere migrates",        { vmis: [pinned], migrations: [migration({ namespace: "other" })] }, []],
   ["a pinned VM gets none after its migration has ended",      { vmis: [pinned], migrations: [migration({ phase: "Succeeded" })] }, []],
   ["a pinned VM under evacuation keeps its budget",            { ...own, vmis: [pinned], evacuations: [evacuation()] },            []],
@@ -100,14 +103,14 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
   ["a budget of an earlier version is repaired",                    { ...own, budgets: [budget({ minAvailable: 1 })] },                 repaired],
   ["a budget without its owner is repaired",                   { ...own, budgets: [budget({ owners: [] })] },                      repaired],
   ["a budget of another VMI's UID is repaired",                { ...own, budgets: [budget({ owners: [owner({ uid: "other" })] })] }, repaired],
-  ["a budget that is being deleted is created again",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create"]],
+  ["a budget that is being deleted is created again",                    { ...own, budgets: [budget({ deleting: true })] },                  ["create missing"]],
   ["a budget without its owner whose VMI is gone is deleted", { budgets: [budget({ owners: [] })] },                         done],
   ["a budget is kept if not all VMIs were read",                     { budgets: [budget({ owners: [] })], complete: false },             []],
-  ["a recreated VMI gets a new budget; the old one is garbage-collected", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create"]],
+  ["a recreated VMI gets a new budget; the old one is garbage-collected", { ...own, vmis: [vmi({ uid: "anew" })] },                           ["create missing"]],
   ["a budget is deleted if budgets are switched off",                             { ...own, settings: off },                                          done],
   ["a budget is kept if budgets are switched off and not all VMIs were read",                     { ...own, settings: off, complete: false },                         []],
   ["a budget is deleted if KubeVirt's webhook covers evictions",        { ...own, settings: covered },                                      done],
-  ["a VM with another owner's budget gets one",                                { vmis: [vmi()], budgets: [foreign] },                              ["create"]],
+  ["a VM with another owner's budget gets one",                                { vmis: [vmi()], budgets: [foreign] },                              ["create missing"]],
   ["other owners' budgets stay if budgets are switched off",                           { budgets: [foreign, deployment], settings: off },                  []],
   ["the budget of Lifeboat's own Deployment stays",        { ...own, budgets: [budget(), deployment] },                         []],
   ["a budget without an owner and a selector stays", { budgets: [without(budget({ owners: [] }), "selector")], settings: off }, []],
@@ -117,10 +120,15 @@ const rows: readonly (readonly [what: string, tweak: Partial<BudgetWorld>, expec
 describe("a plan for disruption budgets", () => {
   test.each(rows)("%s", (_, tweak, expected) => expect(plannedBudgets(tweak).map(inShort)).toEqual(expected));
 
+  test("a budget that an evacuation finds missing is created without another read", () => {
+    const created = only("CreateBudget", planned(evacuation(), { budgets: [] }));
+    expect(created).toEqual([{ verb: "CreateBudget", vmi: marked(), missing: true }]);
+  });
+
   test("a failed write for one VM does not delay another VM", () => {
     const db = vmi({ name: "db", uid: "db" });
     const { chains } = planBudgets(budgetWorld({ vmis: [vmi(), db], budgets: [budget({ owners: [] })] }));
-    expect(chains.map((chain) => chain.map(inShort))).toEqual([repaired, ["create"]]);
+    expect(chains.map((chain) => chain.map(inShort))).toEqual([repaired, ["create missing"]]);
   });
 });
 

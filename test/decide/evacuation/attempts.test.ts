@@ -7,6 +7,7 @@ import {
   uncountedFailures,
   whyFailed,
 } from "../../../shared/evacuation/attempts.ts";
+import { whyNotStarted } from "../../../shared/evacuation/not-started.ts";
 import type { EvacuationCase } from "../../../shared/evacuation/world.ts";
 import type { MigrationFacts, PodFacts } from "../../../shared/kube/facts.ts";
 import type { SeenEvent } from "../../../shared/kube/seen-event.ts";
@@ -91,6 +92,9 @@ interface Tweak {
   readonly launchers?: readonly PodFacts[];
   readonly queue?: Around["queue"];
   readonly stalledSince?: string;
+  readonly stalled?: "True" | "False";
+  /** The UID of the migration in the status. It is the waiting migration's UID by default. */
+  readonly recorded?: string;
   readonly attempts?: number;
   readonly events?: readonly SeenEvent[];
   readonly off?: boolean;
@@ -98,11 +102,20 @@ interface Tweak {
 
 function facts(
   of: MigrationFacts,
-  { launchers = [pod()], queue, stalledSince, attempts = 0, events = [], off = false }: Tweak,
+  {
+    launchers = [pod()],
+    queue,
+    stalledSince,
+    stalled = "True",
+    recorded = of.uid,
+    attempts = 0,
+    events = [],
+    off = false,
+  }: Tweak,
 ): EvacuationCase {
-  const seen = { type: "Stalled", status: "True", reason: "LimitsNotReached", message: "" } as const;
+  const seen = { type: "Stalled", status: stalled, reason: "LimitsNotReached", message: "" } as const;
   const conditions = stalledSince === undefined ? [] : [{ ...seen, lastTransitionTime: stalledSince }];
-  const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: of.uid } } });
+  const e = evacuation({ status: { attempts, conditions, migration: { name: of.name, uid: recorded } } });
   const w = world({
     vmis: [listed],
     evacuations: [e],
@@ -164,6 +177,8 @@ describe("an unfinished migration", () => {
     ["is not blocked when it is first seen stalled",     old,                                        { queue: FREE },       undefined],
     ["is not blocked while stalled for less than stuckSeconds",                        old,                                        { queue: FREE, stalledSince: time(-179) }, undefined],
     ["is blocked when stalled for stuckSeconds",                   old,                                        stalled,               STALLED],
+    ["is not blocked when only an earlier migration was stalled",                  old,                                        { ...stalled, recorded: "earlier" }, undefined],
+    ["is not blocked when it was stalled and then queued",                         old,                                        { ...stalled, stalled: "False" }, undefined],
     ["is not blocked when stalled if it has its target pod",          { ...old, targetPod: "target" },            stalled,               undefined],
     ["is not blocked during KubeVirt's back-off of 40 s more",  old,                                        { ...stalled, attempts: 2 }, undefined],
     ["is blocked after KubeVirt's back-off",                   { ...old, createdAt: at(-220).getTime() },  { ...stalled, attempts: 2 }, STALLED],
@@ -175,4 +190,30 @@ describe("an unfinished migration", () => {
     ["with its limits reached is not stalled", old,                                 { queue: FULL_NODE }, false],
     ["with its limits free is stalled",        old,                                 { queue: FREE },      true],
   ])("an old migration %s", (_, given, tweak, expected) => expect(isStalled(given, facts(given, tweak))).toBe(expected));
+
+  const LONG = "x".repeat(401);
+  const CUT = "x".repeat(400);
+  const gone = { ...other, ready: true };
+  const isCut = { launchers: [pod(), bound], events: [said("target", "FailedAttachVolume", LONG)] };
+  const refused = { queue: FREE, events: [said("vmi-uid", "FailedCreate", LONG)] };
+  const young = { ...old, createdAt: at(-179).getTime() };
+  // prettier-ignore
+  test.each<[string, MigrationFacts, Tweak, reason: string, message?: string]>([
+    ["a scheduling gate",                                  scheduling,   { launchers: [pod(), { ...target, gates: ["example.com/wait"] }] },    "SchedulingGated"],
+    ["an Event about its target pod, whose message is cut", scheduling,  isCut,                                                                 "TargetNotStarted", `target pod target has not started: FailedAttachVolume: ${CUT}`],
+    ["a KubeVirt limit of 0",                              old,          { queue: FREE, off: true },                                            "MigrationsOff"],
+    ["a refused target pod, with a message that is cut",   old,          refused,                                                               "TargetRefused",    `KubeVirt cannot create the target pod of migration migration: ${CUT}`],
+    ["a target pod that was refused in the second of its creation", { ...old, createdAt: at(-200).getTime() }, { queue: FREE, events: [{ ...said("vmi-uid", "FailedCreate", "no"), last: at(-200).getTime() }] }, "TargetRefused"],
+    ["a second launcher pod",                              old,          { queue: FREE, launchers: [pod(), gone] },                             "LeftOver"],
+    ["no second launcher pod if that pod has ended",       old,          { queue: FREE, launchers: [pod(), { ...gone, phase: "Failed" }] },     "Queued"],
+    ["no second launcher pod if that pod is being deleted", old,         { queue: FREE, launchers: [pod(), { ...gone, deleting: true }] },      "Queued"],
+    ["no second launcher pod if that pod is on the VM's node", old,      { queue: FREE, launchers: [pod(), { ...gone, nodeName: NODE }] },      "Queued"],
+    ["no second launcher pod if that pod is on no node",   old,          { queue: FREE, launchers: [pod(), { ...without(gone, "nodeName") }] }, "Queued"],
+    ["KubeVirt's limits",                                  old,          { queue: FULL_NODE },                                                  "Queued",           "migration migration waits in KubeVirt's queue: KubeVirt's limits are reached"],
+    ["a target pod that does not exist yet, with its limits free", old,  { queue: FREE },                                                       "Queued",           "KubeVirt has not created the target pod of migration migration yet"],
+    ["a target pod that does not exist yet, because it is young", young, { queue: FULL_NODE },                                                  "Queued",           "KubeVirt has not created the target pod of migration migration yet"],
+  ])("waits for %s: $3", (...[, given, tweak, reason, message]) => {
+    const found = whyNotStarted(given, facts(given, tweak));
+    expect(found).toMatchObject({ reason, ...(message !== undefined && { message }) });
+  });
 });

@@ -72,6 +72,12 @@ test.each<[string, EvacuationFacts, Partial<Around>, reason: string]>([
   expect(only("Event", planned(subject, tweak))).toMatchObject([{ reason }]);
 });
 
+test("the Event about a VM that cannot migrate names the node, and is recorded once for each reason", () => {
+  const message = `cannot leave node ${NODE}: the VM is not live-migratable: the disk is not shared`;
+  const occasion = "evacuation-uid-DisksNotLiveMigratable";
+  expect(only("Event", planned(evacuation(), { vmis: [marked(PINNED)] }))).toMatchObject([{ message, occasion }]);
+});
+
 // prettier-ignore
 test.each([
   ["DisksNotLiveMigratable",  "DisksNotLiveMigratable"],

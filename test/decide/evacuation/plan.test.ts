@@ -217,6 +217,11 @@ describe("the condition Released", () => {
     ["that the drain taint keeps the mark", drained.nodes, MESSAGES.markStaysDrainTaint(NODE, "kubevirt.io/drain")],
   ])("says %s", (_, nodes, message) => expect(released(cancelled, { nodes })).toMatchObject({ message }));
 
+  test("says nothing about a mark that is left for another Evacuation, although the node of the mark is gone", () => {
+    const again = { ...moved, evacuationNodeName: "node02" };
+    expect(released(ended("Moved"), { vmis: [again], nodes: [] })).toMatchObject({ status: "True", message: "" });
+  });
+
   test("names the Evacuation that keeps the mark, and the rest of the status is unchanged", () => {
     const status = statusAfter(cancelled, { evacuations: [cancelled, ofTarget], vmis: [moved] });
     expect(status).toMatchObject({ ...without(cancelled.status, "conditions") });

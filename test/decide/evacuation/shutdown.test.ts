@@ -129,6 +129,18 @@ describe("an Evacuation by a stop", () => {
   ]);
 });
 
+// prettier-ignore
+test.each<[string, by: "Restart" | "ShutDown", intent: "Evacuate" | "Withdrawn", VmiFacts | undefined, message: string, conditions: readonly string[]]>([
+  ["restarted VM",                               "Restart",  "Evacuate",  another,   "restarted on node node02",   ["Evacuated True Restarted", "Released True Released"]],
+  ["stopped VM",                                 "ShutDown", "Evacuate",  undefined, "stopped; Lifeboat starts",   ["Evacuated True Stopped", "Released False StartsLater"]],
+  ["stopped VM whose evacuation was cancelled",  "ShutDown", "Withdrawn", undefined, "stopped, but the evacuation was cancelled", ["Evacuated True Stopped", "Released False StartsLater"]],
+])("the status of a %s", (...[, by, intent, now, message, conditions]) => {
+  const e = own("web", { spec: { by, intent }, status: { ...(by === "Restart" ? RESTARTING : STOPPING), conditions: [] } });
+  const status = statusAfter(e, { vmis: now ? [now] : [], budgets: [] });
+  expect(status.message).toContain(message);
+  expect(status.conditions.map((one) => `${one.type} ${one.status} ${one.reason}`)).toEqual(conditions);
+});
+
 const released = (status: "True" | "False", message = "") => [
   { type: "Released", status, reason: "x", message, lastTransitionTime: time(0) },
 ];

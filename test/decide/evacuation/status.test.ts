@@ -1,5 +1,6 @@
 /** Tests the status of an Evacuation, its number of attempts, and its Events. */
 import { describe, expect, test } from "vitest";
+import { EVACUATION_MESSAGES as MESSAGES } from "../../../shared/evacuation/messages.ts";
 import { planEvacuations } from "../../../shared/evacuation/plan.ts";
 import type { EvacuationFacts, EvacuationStatus } from "../../../shared/kube/evacuation.ts";
 import { disrupted } from "../../support/guard/disruptions.ts";
@@ -98,8 +99,37 @@ describe("the status of an Evacuation", () => {
   ])("names the migration that moved the VM, even if no earlier status named it: %s", (_, made, last) => {
     const vmis = moved.vmis.map((one) => (last === undefined ? one : { ...one, lastMigration: { uid: last } }));
     const named = { migration: { name: made.name, uid: made.uid }, targetNode: "node02" };
-    expect(statusAfter(evacuation(), { vmis, migrations: [made] })).toMatchObject(named);
+    const others = [
+      migration({ uid: "other", phase: "Running" }),
+      migration({ uid: "failed", phase: "Failed", createdAt: 0 }),
+    ];
+    expect(statusAfter(evacuation(), { vmis, migrations: [...others, made] })).toMatchObject(named);
   });
+
+  test("names no migration if the VMI's last migration has failed", () => {
+    const vmis = moved.vmis.map((one) => ({ ...one, lastMigration: { uid: failed.uid } }));
+    const status = statusAfter(evacuation(), { vmis, migrations: [failed] });
+    expect([status.phase, status.migration]).toEqual(["Moved", undefined]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<Around>["vmis"], Parameters<typeof migration>[0], string | undefined]>([
+    ["is the migration's if the VM has moved on",            [vmi({ nodeName: "node03", activePods: { third: "node03" } })], { targetNode: "node02" }, "node02"],
+    ["is the VM's if the migration shows no node",           moved.vmis,                                                     {},                       "node02"],
+  ])("names a target node that %s", (_, vmis = [], tweak, expected) => {
+    const made = migration({ phase: "Succeeded", ...tweak });
+    expect(statusAfter(evacuation(), { vmis, migrations: [made] }).targetNode).toBe(expected);
+  });
+
+  test.each(["x".repeat(2), "🛟"])(
+    "cuts the message of a condition to the length of the CRD's schema, too: %s",
+    (end) => {
+      const start = "x".repeat(1023 - MESSAGES.exhausted(5, "").length);
+      const long = evacuation({ status: { ...resting, attempts: 5, message: `${start}${end}` } });
+      const found = statusAfter(long).conditions.find(({ type }) => type === "Failed");
+      expect([found?.message.length, found?.message.isWellFormed()]).toEqual([1024, true]);
+    },
+  );
 
   test.each([
     ["x".repeat(9999), "x".repeat(1024)],
@@ -121,7 +151,8 @@ test("a migration that does not start is Stalled from the first reconcile until 
   expect(stalled(statusAfter(subject, running(5)))).toEqual([]);
   const found = { ...subject, status: statusAfter(subject, running(4)) };
   expect(stalled(found.status)).toEqual([`True ${time(0)}`]);
-  expect(stalled(statusAfter(found, running(5)))).toEqual([`False ${time(0)}`]);
+  expect(stalled(statusAfter(found, { ...running(5), now: at(9) }))).toEqual([`False ${time(9)}`]);
+  expect(stalled(statusAfter(found, moved))).toEqual([`True ${time(0)}`]);
   expect(stalled(statusAfter(found, { migrations: [{ ...old, createdAt: at(-20).getTime() }] }))).toEqual([
     `False ${time(0)}`,
   ]);

@@ -17,6 +17,7 @@ test.each<[string, settings: Parameters<typeof holdVerdict>[1], installed: reado
   ["if no gate is about taints, it does not matter that they end virt-handler",         guarded({}, { featureGates: gatesBut("NoExecuteTaint") }), [HOLD_PREEMPTION, HOLD_NODE_END, LAUNCHERS_POLICY], "Holds"],
   ["if a policy is missing, the cluster is not held",                                   guarded(),                                        [HOLD_TAINTS, HOLD_NODE_END, LAUNCHERS_POLICY], "PolicyMissing"],
   ["if the policy about creators of launcher pods is missing, the cluster is not held", guarded(),                                        [HOLD_PREEMPTION, HOLD_TAINTS, HOLD_NODE_END],  "PolicyMissing"],
+  ["if no policy is installed, the cluster is not held",                                guarded(),                                        [],                                         "PolicyMissing"],
   ["if a gate is off, its policy should not be installed",                              guarded({}, { featureGates: gatesBut("NoExecuteTaint") }), HOLD_POLICIES,                     "PolicyWithoutGate"],
   ["if all gates are off, no policy should be installed",                               guarded({}, { featureGates: [] }),                [LAUNCHERS_POLICY],                         "PolicyWithoutGate"],
   ["if all gates are off and no policy is installed, nothing is reported",              guarded({}, { featureGates: [] }),                [],                                         undefined],

@@ -3,6 +3,8 @@
  * has an evacuationNodeName.
  */
 import { describe, expect, test } from "vitest";
+import { VENDOR } from "../../../shared/preflight/host-cpu.ts";
+import type { FitNode } from "../../../shared/preflight/fit.ts";
 import { PLAIN } from "../../../shared/kube/guest.ts";
 import type { NodeFacts, VmiFacts } from "../../../shared/kube/facts.ts";
 import type { EndPhase, Phase } from "../../../shared/kube/evacuation.ts";
@@ -21,6 +23,7 @@ import {
   candidateNode,
 } from "../../support/pressure/pressured.ts";
 
+const INTEL = { [`${VENDOR}Intel`]: "true" };
 const JUST_MOVED = { movedAt: at(-60).getTime() };
 const abc = ["a", "b", "c"].map((name) => vmOnNode(name));
 
@@ -202,6 +205,20 @@ describe("VMs of a node under pressure move to a node", () => {
     const fast = candidateNode("node02", 8 * GIB, { labels: { disk: "fast" } });
     expect(leaving(picky)).toEqual([]);
     expect(leaving(picky, { candidateNodes: [fast] })).toEqual(["a", "b"]);
+  });
+
+  // prettier-ignore
+  test.each<[string, Partial<FitNode>, readonly string[]]>([
+    ["with the CPU vendor of the current node",    { labels: INTEL }, ["a", "b"]],
+    ["unless its CPU is of another vendor",        {},                               []],
+  ])("%s", (_, tweak, expected) => {
+    const pressured = [{ node: PRESSURED, labels: INTEL, vmsOnNode: abc, evacuations: [] }];
+    expect(leaving([], { pressured, candidateNodes: [candidateNode("node02", 8 * GIB, tweak)] })).toEqual(expected);
+  });
+
+  test("if the smallest pod that KubeVirt can create for the VM fits", () => {
+    const placement = { nodeSelector: { "example.com/added": "by-a-webhook" } };
+    expect(leaving(abc.map((one) => ({ ...one, pod: { ...one.pod, placement } })))).toEqual(["a", "b"]);
   });
 
   test("even if the last migration added the current node's hostname to the pod's nodeSelector", () => {
