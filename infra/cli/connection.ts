@@ -9,6 +9,7 @@ import { Failed } from "./failed.ts";
 import type { Host } from "./host.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { printable, quoted, withoutControls } from "./print.ts";
+import { unreadNews } from "./unread.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
@@ -20,7 +21,8 @@ export interface ConnectionOptions {
 
 export type Connection = ReturnType<typeof openConnection>;
 
-export function openConnection(options: ConnectionOptions, host: Host) {
+/** Opens a connection, and calls `warn` once for each object that cannot be parsed. */
+export function openConnection(options: ConnectionOptions, host: Host, warn: (line: string) => void) {
   const config = loadKubeConfig(options, host);
   const server = config.getCurrentCluster()?.server.replace(/\/+$/, "");
   const context = config.getCurrentContext();
@@ -29,13 +31,14 @@ export function openConnection(options: ConnectionOptions, host: Host) {
   const endpoint: Endpoint = { server, token: "", headers: {}, fetch: heard.fetch };
   const signal = () => AbortSignal.any([host.interrupted, AbortSignal.timeout(options.requestTimeout * 1000)]);
   const cache = new SettingsCache();
+  const onOddItem = unreadNews(warn);
   /** Creates a client for each use, because a client's time limit starts when the client is created. */
   const cluster = () =>
     createClient({
       endpoint,
       signal: signal(),
       timeout: (ms) => AbortSignal.timeout(ms),
-      onOddItem: () => undefined,
+      onOddItem,
     });
   return {
     context,

@@ -20,7 +20,8 @@ import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { printable } from "./print.ts";
 import { orVm } from "./suggest.ts";
 import * as z from "zod/mini";
-import { readEvacuationsOf } from "../../shared/kube/requests.ts";
+import { selectEvacuationsOf } from "../../shared/kube/selections.ts";
+import { listAll, notInList } from "./unread.ts";
 
 function ofVm(program: CommandUnknownOpts, name: string, description: string) {
   const command = program
@@ -106,11 +107,12 @@ async function notRunning(key: NamespacedName, connection: Connection): Promise<
   return new Failed(MESSAGES.notRunning(key, await orVm(key, connection)));
 }
 
-/** Describes the newest Evacuation and its phase. */
+/** Describes the newest Evacuation and its phase, and names the Evacuations that cannot be parsed. */
 export async function newestOf(key: NamespacedName, connection: Connection): Promise<string> {
-  const evacuations = await readEvacuationsOf(key, connection.cluster());
-  const newest = evacuations.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
-  return newest === undefined ? "" : MESSAGES.newest(newest.name, newest.status.phase ?? "new");
+  const { items, unread } = await listAll(connection.cluster(), "evacuations", selectEvacuationsOf(key));
+  const newest = items.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
+  const said = newest === undefined ? "" : MESSAGES.newest(newest.name, newest.status.phase ?? "new");
+  return `${said}${MESSAGES.unreadEvacuations(unread)}`;
 }
 
 function isTried({ phase }: EvacuationStatus): boolean {
@@ -154,7 +156,6 @@ export async function followVm(
   const say = createNews(host);
   while (!host.interrupted.aborted) {
     const found = await find(evacuation, connection);
-    if (found === undefined) throw new Failed(MESSAGES.removed("Evacuation", evacuation.name));
     say(lineOf(found));
     if (isReached(found.status)) return EXIT.done;
     if (isOver(found)) return EXIT.failed;
@@ -175,9 +176,12 @@ function isTakenUp({ spec, status }: EvacuationFacts): boolean {
   return status.phase !== undefined && spec.intent === "Evacuate";
 }
 
-async function find(evacuation: EvacuationFacts, connection: Connection): Promise<EvacuationFacts | undefined> {
-  const vmi: NamespacedName = { namespace: evacuation.namespace, name: evacuation.spec.vmiName };
-  return (await readEvacuationsOf(vmi, connection.cluster())).find(({ uid }) => uid === evacuation.uid);
+async function find({ namespace, name, uid, spec }: EvacuationFacts, connection: Connection): Promise<EvacuationFacts> {
+  const selected = selectEvacuationsOf({ namespace, name: spec.vmiName });
+  const { items, unread } = await listAll(connection.cluster(), "evacuations", selected);
+  const found = items.find((one) => one.uid === uid);
+  if (found === undefined) throw notInList("Evacuation", name, unread);
+  return found;
 }
 
 function createNews({ stderr }: Host): (line: string) => void {

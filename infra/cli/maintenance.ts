@@ -47,11 +47,14 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
 
 /** Throws if a NodeEvacuation belongs to a paused RollingMaintenance. */
 async function checkPartsOf({ nodeEvacuations, rolling }: Targets, connection: Connection): Promise<void> {
-  const paused = (await allTargets(connection)).rolling.filter(({ spec }) => spec.progress === "Paused");
+  const all = await allTargets(connection);
+  const paused = all.rolling.filter(({ spec }) => spec.progress === "Paused");
   for (const { name, owner } of nodeEvacuations) {
     const rm = paused.find(({ uid }) => uid === owner?.uid);
     const isResumed = rolling.some(({ uid }) => uid === rm?.uid);
     if (rm !== undefined && !isResumed) throw new Failed(MESSAGES.pausedAsPart(name, rm.name));
+    const odd = all.unread.find((one) => one.resource === "rollingmaintenances" && one.name === owner?.name);
+    if (odd !== undefined) throw new Failed(MESSAGES.unread(odd));
   }
 }
 
@@ -111,7 +114,9 @@ export async function cancelMaintenance(targets: Targets, { connection, host }: 
 
 function isAnyOpen(targets: Targets, now: Targets): boolean {
   const wanted = new Set([...targets.nodeEvacuations, ...targets.rolling].map(({ uid }) => uid));
+  const names = new Set([...targets.nodeEvacuations, ...targets.rolling].map(({ name }) => name));
   return (
+    now.unread.some(({ name }) => names.has(name)) ||
     now.nodeEvacuations.some((one) => wanted.has(one.uid) && !hasEnded(one)) ||
     now.rolling.some((one) => wanted.has(one.uid) && !hasRollingEnded(one))
   );

@@ -14,6 +14,11 @@ interface Where {
   readonly server: string;
 }
 
+interface UnreadText {
+  readonly object: string;
+  readonly issue: string;
+}
+
 export const CLI_MESSAGES = {
   // The command line
   expectedDuration: "Expected a time such as 30s, 5m or 1h.",
@@ -63,6 +68,13 @@ export const CLI_MESSAGES = {
   noMaintenance: "no maintenance is scheduled or in progress",
   removed: (kind: string, name: string) => `${kind} ${name} was deleted while the command followed it`,
   orSimilar,
+
+  // Objects that cannot be parsed
+  unread: ({ object, issue }: UnreadText) => `${object} cannot be read, so its state is not known: ${issue}`,
+  unreadTarget: (what: string, unread: readonly UnreadText[]) =>
+    `the command cannot tell whether there is ${what}: ${unread.map(({ object, issue }) => `${object} cannot be read: ${issue}`).join("; ")}`,
+  unreadEvacuations: (unread: readonly UnreadText[]) =>
+    unread.map(({ object }) => `; ${object} cannot be read, and may be in progress`).join(""),
 
   // Questions before a change
   yesOrNo: (question: string) => `${question} [y/N] `,

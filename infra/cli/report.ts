@@ -7,13 +7,13 @@ import {
 } from "../../shared/kube/node-evacuation.ts";
 import type { RollingMaintenanceFacts } from "../../shared/kube/rolling-maintenance.ts";
 import { withoutFractions } from "../../shared/settings/time.ts";
-import { type Add, EXIT, output } from "./command.ts";
+import { type Add, EXIT, type ExitCode, output } from "./command.ts";
 import type { Host } from "./host.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { printable, printAs, printTable } from "./print.ts";
 import { messageOf } from "./status.ts";
-import { allTargets, targetsOf, targetWords, WORDS } from "./targets.ts";
+import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
 
 export const report: Add = (program, { host, connect, ends }) => {
   program
@@ -22,7 +22,7 @@ export const report: Add = (program, { host, connect, ends }) => {
       `Shows the outcome of each node of a maintenance, and of each virtual machine that was on the nodes. The maintenance
 can still be in progress. Lifeboat keeps outcomes for maintenance.historySeconds, 30 days by default.
 
-Exit code: 0 every node was drained and every VM was moved without a restart, 3 otherwise.`,
+Exit code: 0 every node was drained and every VM was moved without a restart, 4 the outcome of a node cannot be read, 3 otherwise.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
@@ -33,7 +33,7 @@ Exit code: 0 every node was drained and every VM was moved without a restart, 3 
         const { nodeEvacuations, rolling } = await targetsOf({ words, selector, isOver: true }, connection);
         const all = await allTargets(connection);
         const reports = [
-          ...rolling.map((rm) => reportOfRolling(rm, all.nodeEvacuations)),
+          ...rolling.map((rm) => reportOfRolling(rm, all)),
           ...nodeEvacuations.map((ne) => ({
             name: ne.name,
             phase: ne.status.phase ?? "Scheduled",
@@ -43,7 +43,7 @@ Exit code: 0 every node was drained and every VM was moved without a restart, 3 
         ];
         if (form === "markdown") printMarkdown(reports, host);
         else printAs(form, { data: { reports }, table: () => printTables(reports, host) }, host);
-        return reports.every(isGood) ? EXIT.done : EXIT.no;
+        return exitOf(reports);
       }),
     );
 };
@@ -64,14 +64,20 @@ interface NodeReport {
   /** The counts of all VMs, including VMs that the status does not list. */
   readonly counts?: VmCounts | undefined;
   readonly virtualMachines: readonly VmOutcome[];
+  /** True if the NodeEvacuation cannot be parsed, so that the outcomes of its VMs are not known. */
+  readonly isUnread?: true;
 }
 
-function reportOfRolling(rm: RollingMaintenanceFacts, all: readonly NodeEvacuationFacts[]): Report {
+function reportOfRolling(rm: RollingMaintenanceFacts, { nodeEvacuations, unread }: Targets): Report {
   const nodes = rm.status.nodes.map((row): NodeReport => {
-    const ne = all.find(({ name, owner }) => name === row.nodeEvacuation && owner?.uid === rm.uid);
-    const { name: node, phase, message = "", startTime, completionTime } = row;
+    const { nodeEvacuation } = row;
+    const odd = unread.find(({ resource, name }) => resource === "nodeevacuations" && name === nodeEvacuation);
+    const ne = nodeEvacuations.find(({ name, owner }) => name === nodeEvacuation && owner?.uid === rm.uid);
+    const { name: node, phase, startTime, completionTime } = row;
+    const message = odd === undefined ? (row.message ?? "") : MESSAGES.unread(odd);
     const { virtualMachines: counts = row.virtualMachines, outcomes = [] } = ne?.status ?? {};
-    return { node, phase, message, startTime, completionTime, counts, virtualMachines: outcomes };
+    const known = { node, phase, message, startTime, completionTime, counts, virtualMachines: outcomes };
+    return odd === undefined ? known : { ...known, isUnread: true };
   });
   return { name: rm.name, phase: rm.status.phase ?? "Scheduled", message: messageOf(rm), nodes };
 }
@@ -83,14 +89,30 @@ function reportOfNode({ spec, status }: NodeEvacuationFacts): NodeReport {
 
 const GOOD: readonly string[] = ["Evacuated", "Returned"];
 
+function exitOf(reports: readonly Report[]): ExitCode {
+  if (reports.every(isGood)) return EXIT.done;
+  return reports.every((one) => isGood(one) || isUnknown(one)) ? EXIT.unknown : EXIT.no;
+}
+
+/** Returns whether the report is good except for nodes whose outcomes are not known. */
+function isUnknown({ nodes, ...report }: Report): boolean {
+  const read = nodes.filter(({ isUnread }) => isUnread !== true);
+  return read.length < nodes.length && (read.length === 0 || isGood({ ...report, nodes: read }));
+}
+
 function isGood({ nodes }: Report): boolean {
   // A report without nodes is not good, because a RollingMaintenance that has not started has no nodes in its status.
   return (
     nodes.length > 0 &&
     nodes.every((one) => {
-      const { counts, phase, virtualMachines } = one;
+      const { counts, phase, virtualMachines, isUnread } = one;
       const isEachMoved = virtualMachines.every(({ outcome }) => outcome === "Moved");
-      return GOOD.includes(phase) && isEachMoved && (unlistedIn(one) === 0 || counts?.total === counts?.moved);
+      return (
+        isUnread !== true &&
+        GOOD.includes(phase) &&
+        isEachMoved &&
+        (unlistedIn(one) === 0 || counts?.total === counts?.moved)
+      );
     })
   );
 }

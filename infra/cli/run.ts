@@ -53,8 +53,10 @@ export async function run(args: readonly string[], machine: Host): Promise<ExitC
   const host = wrapping(machine);
   let code: ExitCode = EXIT.done;
   let connection: Connection | undefined;
-  const opened = (program: Program) => (connection = openConnection(program.opts(), host));
   const words = wordsFor(args);
+  // A shell that completes a word shows the command's standard error between the prompt and the word.
+  const warn = (line: string) => void (words[0] !== "complete" && host.stderr.write(line));
+  const opened = (program: Program) => (connection = openConnection(program.opts(), host, warn));
   const callIn = (program: Program): Call => {
     return {
       host,

@@ -9,6 +9,7 @@ import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { printable, printAs, printTable } from "./print.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
+import type { UnreadObject } from "./unread.ts";
 
 export const status: Add = (program, { host, connect, ends }) => {
   program
@@ -17,7 +18,7 @@ export const status: Add = (program, { host, connect, ends }) => {
       `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names,
 the command shows only the named maintenance, even if the maintenance has ended. For ended maintenance, SINCE is the time since its end.
 
-Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), otherwise 0.`,
+Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), 4 an object could not be read, otherwise 0.`,
     )
     .argument("[maintenance...]", WORDS, targetWords, [])
     .option(...SELECTOR)
@@ -27,17 +28,19 @@ Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), other
         const connection = connect();
         const isNamed = words.length > 0 || selector !== undefined;
         const targets = isNamed
-          ? await targetsOf({ words, selector, isOver: true }, connection)
+          ? await targetsOf({ words, selector, isOver: true, isUnreadFound: true }, connection)
           : openOf(await allTargets(connection));
         const rows = rowsOf(targets, host);
         printAs(form, { data: { maintenance: rows }, table: (isWide) => print(rows, isWide, host) }, host);
-        return rows.some(({ phase }) => phase === "Blocked") ? EXIT.no : EXIT.done;
+        if (rows.some(({ phase }) => phase === "Blocked")) return EXIT.no;
+        return targets.unread.length > 0 ? EXIT.unknown : EXIT.done;
       }),
     );
 };
 
-function openOf({ nodeEvacuations, rolling }: Targets): Targets {
+function openOf({ nodeEvacuations, rolling, unread }: Targets): Targets {
   return {
+    unread,
     nodeEvacuations: nodeEvacuations.filter((one) => !hasEnded(one)),
     rolling: rolling.filter((one) => !hasRollingEnded(one)),
   };
@@ -53,8 +56,18 @@ interface Row {
   readonly blockers: NodeEvacuationFacts["status"]["blockers"];
 }
 
-function rowsOf({ nodeEvacuations, rolling }: Targets, host: Host): readonly Row[] {
-  return [...rolling.map((one) => rollingRow(one, host)), ...nodeEvacuations.map((one) => nodeRow(one, host))];
+function rowsOf({ nodeEvacuations, rolling, unread }: Targets, host: Host): readonly Row[] {
+  return [
+    ...rolling.map((one) => rollingRow(one, host)),
+    ...nodeEvacuations.map((one) => nodeRow(one, host)),
+    ...unread.map(unreadRow),
+  ];
+}
+
+/** Returns the row of an object that cannot be parsed. The object can be a maintenance in progress. */
+function unreadRow(one: UnreadObject): Row {
+  const message = MESSAGES.unread(one);
+  return { object: one.object, phase: "Unknown", done: "", startTime: "", since: "", message, blockers: [] };
 }
 
 function rollingRow(rm: RollingMaintenanceFacts, host: Host): Row {

@@ -42,9 +42,12 @@ export function readActiveEvacuations(cluster: Client): Promise<readonly Evacuat
 
 const SURELY_FINISHED = END_PHASES.filter((phase) => !["Withdrawn", "Abandoned", "Stopped"].includes(phase));
 
+/** Selects the Evacuations that can be unfinished. */
+export const NOT_SURELY_FINISHED = { unlike: { "status.phase": SURELY_FINISHED } };
+
 /** Lists the unfinished Evacuations. An ended Evacuation is listed until its cleanup is complete. */
 export async function unfinishedEvacuations(cluster: Client): Promise<readonly EvacuationFacts[]> {
-  return (await cluster.list("evacuations", { unlike: { "status.phase": SURELY_FINISHED } })).filter(isUnfinished);
+  return (await cluster.list("evacuations", NOT_SURELY_FINISHED)).filter(isUnfinished);
 }
 
 /** Lists the VMIs on a node. Calls `onOdd` for each VMI that cannot be parsed. */

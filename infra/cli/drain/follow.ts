@@ -13,6 +13,7 @@ import { SILENT_SECONDS } from "../maintenance.ts";
 import { CLI_MESSAGES } from "../messages.ts";
 import type { Host } from "../host.ts";
 import { printable } from "../print.ts";
+import { listAll, notInList } from "../unread.ts";
 import { DRAIN_MESSAGES as MESSAGES } from "./messages.ts";
 import { printReport } from "./report.ts";
 
@@ -100,11 +101,11 @@ export async function read(
   { connection }: Following,
 ): Promise<readonly Followed[]> {
   const cluster = connection.cluster();
-  const all = await cluster.list("nodeevacuations");
+  const { items: all, unread } = await listAll(cluster, "nodeevacuations");
   return await Promise.all(
     asked.map(async ({ name, uid }) => {
       const ne = all.find((one) => one.uid === uid);
-      if (ne === undefined) throw new Failed(CLI_MESSAGES.removed("NodeEvacuation", name));
+      if (ne === undefined) throw notInList("NodeEvacuation", name, unread);
       const fields = { "spec.nodeEvacuation.name": name };
       const evacuations = hasStarted(ne) ? await cluster.list("evacuations", { fields }).catch(unlessForbidden) : [];
       return { ne, evacuations: evacuations.filter(({ spec }) => spec.nodeEvacuation?.uid === uid) };

@@ -10,6 +10,7 @@ import { Failed } from "../failed.ts";
 import { SILENT_SECONDS } from "../maintenance.ts";
 import { CLI_MESSAGES } from "../messages.ts";
 import { printable } from "../print.ts";
+import { listAll, notInList } from "../unread.ts";
 import {
   createNews,
   type Following,
@@ -86,8 +87,9 @@ export async function followSeveral(asked: RollingMaintenanceFacts, following: F
 
 async function readWhole({ name, uid }: RollingMaintenanceFacts, following: Following): Promise<Whole> {
   const cluster = following.connection.cluster();
-  const rm = (await cluster.list("rollingmaintenances")).find((one) => one.uid === uid);
-  if (rm === undefined) throw new Failed(CLI_MESSAGES.removed("RollingMaintenance", name));
+  const { items, unread } = await listAll(cluster, "rollingmaintenances");
+  const rm = items.find((one) => one.uid === uid);
+  if (rm === undefined) throw notInList("RollingMaintenance", name, unread);
   const own = (await cluster.list("nodeevacuations")).filter(({ owner }) => owner?.uid === uid);
   const order = new Map(rm.status.nodes.map((row, at) => [row.name, at]));
   const at = (node: string) => order.get(node) ?? order.size;

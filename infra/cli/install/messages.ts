@@ -113,6 +113,8 @@ Waiting …
     "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?",
   notInstalled: "Lifeboat is not installed in this cluster.\n",
   underWay: (lines: readonly string[]) => `Work in progress, which uninstall withdraws:\n${listed(lines)}`,
+  unreadWork: (objects: readonly string[]) =>
+    `‼ Objects that cannot be read, and can be work in progress. uninstall does not withdraw them, so their nodes can stay cordoned, and their VMs can stay off:\n${listed(objects)}`,
   notWithdrawn: (seconds: number, why: string, lines: readonly string[]) =>
     `‼ After ${seconds} s ${why}:\n${listed(lines)}`,
   isNew: "new",
@@ -137,6 +139,7 @@ Waiting …
 
   // A dry run of the removal
   wouldWithdraw: (object: string) => `${object} withdrawn (dry run)\n`,
+  wouldNotWithdraw: (object: string) => `${object} cannot be read, so it is not withdrawn (dry run)\n`,
   wouldDelete: (object: string) => `${object} deleted (dry run)\n`,
   wouldStayCordoned: (node: string) => `node/${node} stays cordoned, unless its maintenance is in progress\n`,
   wouldStay: (line: string) => `${line}: stays, because the owner has set it\n`,

@@ -1,13 +1,14 @@
 /** Lists the work in progress when Lifeboat is removed, and withdraws this work. */
 import { withdrawEvacuation } from "../../../shared/act/evacuate-vm.ts";
 import { type Client, meaningOf, named } from "../../../shared/kube/client.ts";
-import { isActive, isHeldOff } from "../../../shared/kube/evacuation.ts";
+import { isActive, isHeldOff, isUnfinished } from "../../../shared/kube/evacuation.ts";
 import { hasEnded } from "../../../shared/kube/node-evacuation.ts";
-import { unfinishedEvacuations } from "../../../shared/kube/requests.ts";
+import { NOT_SURELY_FINISHED } from "../../../shared/kube/requests.ts";
 import { hasRollingEnded } from "../../../shared/kube/rolling-maintenance.ts";
 import type { With } from "../command.ts";
 import type { Connection } from "../connection.ts";
 import type { Host } from "../host.ts";
+import { listAll, type UnreadObject } from "../unread.ts";
 import { ifServed } from "./apply.ts";
 import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
 
@@ -20,41 +21,60 @@ interface UnderWay {
   readonly withdraw: ((cluster: Client) => Promise<unknown>) | undefined;
 }
 
-type List = (cluster: Client) => Promise<readonly UnderWay[]>;
+interface Listed {
+  readonly found: readonly UnderWay[];
+  /** The objects that cannot be parsed. Each can be work in progress. */
+  readonly unread: readonly UnreadObject[];
+}
+
+type List = (cluster: Client) => Promise<Listed>;
+
+const NONE = { items: [], unread: [] };
 
 /**
  * RollingMaintenances are withdrawn before NodeEvacuations, because a RollingMaintenance could create further
  * NodeEvacuations.
  */
-const rollingMaintenances: List = async (cluster) =>
-  ((await ifServed(cluster.list("rollingmaintenances"))) ?? [])
+const rollingMaintenances: List = async (cluster) => {
+  const { items, unread } = (await ifServed(listAll(cluster, "rollingmaintenances"))) ?? NONE;
+  const found = items
     .filter((one) => !hasRollingEnded(one))
     .map(({ name, uid, status: { phase = MESSAGES.isNew, nodeCounts } }) => ({
       uid,
       name: `rollingmaintenance.lifeboat.dev/${name}`,
       about: nodeCounts === undefined ? phase : MESSAGES.nodesDone(phase, nodeCounts.evacuated, nodeCounts.total),
-      withdraw: (client) => withdrawObject("rollingmaintenances", { name, uid }, client),
+      withdraw: (client: Client) => withdrawObject("rollingmaintenances", { name, uid }, client),
     }));
+  return { found, unread };
+};
 
-const nodeEvacuations: List = async (cluster) =>
-  ((await ifServed(cluster.list("nodeevacuations"))) ?? [])
+const nodeEvacuations: List = async (cluster) => {
+  const { items, unread } = (await ifServed(listAll(cluster, "nodeevacuations"))) ?? NONE;
+  const found = items
     .filter((one) => !hasEnded(one))
     .map(({ name, uid, spec, status: { phase = MESSAGES.isNew } }) => ({
       uid,
       name: `nodeevacuation.lifeboat.dev/${name}`,
       about: MESSAGES.ofNode(phase, spec.nodeName),
-      withdraw: (client) => withdrawObject("nodeevacuations", { name, uid }, client),
+      withdraw: (client: Client) => withdrawObject("nodeevacuations", { name, uid }, client),
     }));
+  return { found, unread };
+};
 
-const evacuations: List = async (cluster) =>
-  ((await ifServed(unfinishedEvacuations(cluster))) ?? []).map((evacuation) => ({
+const evacuations: List = async (cluster) => {
+  const { items, unread } = (await ifServed(listAll(cluster, "evacuations", NOT_SURELY_FINISHED))) ?? NONE;
+  const found = items.filter(isUnfinished).map((evacuation) => ({
     uid: evacuation.uid,
     name: `evacuation.lifeboat.dev/${evacuation.name} -n ${evacuation.namespace}`,
     about: MESSAGES.ofVm(evacuation.status.phase ?? MESSAGES.isNew, evacuation.spec.vmiName),
     // Also withdraws an ended Evacuation whose VM Lifeboat has stopped and not started again.
     withdraw:
-      isActive(evacuation) || isHeldOff(evacuation) ? (client) => withdrawEvacuation(evacuation, client) : undefined,
+      isActive(evacuation) || isHeldOff(evacuation)
+        ? (client: Client) => withdrawEvacuation(evacuation, client)
+        : undefined,
   }));
+  return { found, unread };
+};
 
 /** Withdraws an object. The API server answers 409 if another party has created a new object with the same name. */
 async function withdrawObject(
@@ -86,16 +106,26 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
-async function listAll(lists: readonly List[], cluster: Client): Promise<readonly UnderWay[]> {
-  return (await Promise.all(lists.map((list) => list(cluster)))).flat();
+async function listedBy(lists: readonly List[], cluster: Client): Promise<Listed> {
+  const all = await Promise.all(lists.map((list) => list(cluster)));
+  return { found: all.flatMap(({ found }) => found), unread: all.flatMap(({ unread }) => unread) };
 }
 
-export async function linesUnderWay({ cluster }: Connection): Promise<readonly string[]> {
-  const all = await listAll(
+export interface LinesUnderWay {
+  readonly underWay: readonly string[];
+  readonly unread: readonly string[];
+}
+
+/** Lists the work in progress, and the objects that cannot be parsed and can be work in progress. */
+export async function linesUnderWay({ cluster }: Connection): Promise<LinesUnderWay> {
+  const { found, unread } = await listedBy(
     STAGES.flatMap(({ lists }) => lists),
     cluster(),
   );
-  return all.map(({ name, about }) => MESSAGES.inProgress(name, about));
+  return {
+    underWay: found.map(({ name, about }) => MESSAGES.inProgress(name, about)),
+    unread: unread.map(({ object }) => object),
+  };
 }
 
 const POLL_MS = 1000;
@@ -114,7 +144,7 @@ async function withdrawStage({ lists, otherwise }: Stage, until: number, { conne
   const { cluster } = connection;
   const asked = new Set<string>();
   while (!host.interrupted.aborted) {
-    const left = await listAll(lists, cluster());
+    const { found: left } = await listedBy(lists, cluster());
     if (left.length === 0) return;
     for (const one of left) {
       if (one.withdraw === undefined || asked.has(one.uid)) continue;

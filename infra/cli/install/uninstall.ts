@@ -13,7 +13,7 @@ import { type Manifest, manifestsIn, nameOf, PARTS } from "./manifests.ts";
 import { isDeployment, isWebhook, LEFT_BY_0_3, plan } from "./plan.ts";
 import { cordonedNodes, ownersKeys } from "./left.ts";
 import { INSTALL_MESSAGES as MESSAGES } from "./messages.ts";
-import { linesUnderWay, withdrawAll } from "./under-way.ts";
+import { type LinesUnderWay, linesUnderWay, withdrawAll } from "./under-way.ts";
 import * as z from "zod/mini";
 import { LAUNCHER, OURS } from "../../../shared/kube/requests.ts";
 
@@ -42,7 +42,7 @@ labels and annotations from VMs, pods and migrations.`,
         const connection = connect();
         const found = {
           present: await presentIn(connection),
-          underWay: await linesUnderWay(connection),
+          ...(await linesUnderWay(connection)),
           cordoned: await cordonedNodes(connection.cluster),
           owners: await ownersKeys(connection.cluster),
         };
@@ -53,9 +53,8 @@ labels and annotations from VMs, pods and migrations.`,
     );
 };
 
-interface Found {
+interface Found extends LinesUnderWay {
   readonly present: readonly Manifest[];
-  readonly underWay: readonly string[];
   /** Nodes that will remain cordoned, unless maintenance in progress uncordons them. */
   readonly cordoned: readonly string[];
   /** Labels and annotations of owners, which are not removed. */
@@ -70,19 +69,21 @@ async function presentIn(connection: Connection): Promise<readonly Manifest[]> {
   return present;
 }
 
-function printDryRun({ present, underWay, cordoned, owners }: Found, { stdout }: Host): void {
+function printDryRun({ present, underWay, unread, cordoned, owners }: Found, { stdout }: Host): void {
   for (const line of underWay) stdout.write(MESSAGES.wouldWithdraw(line));
+  for (const object of unread) stdout.write(MESSAGES.wouldNotWithdraw(object));
   for (const manifest of present) stdout.write(MESSAGES.wouldDelete(nameOf(manifest)));
   for (const node of cordoned) stdout.write(MESSAGES.wouldStayCordoned(node));
   for (const line of owners) stdout.write(MESSAGES.wouldStay(line));
 }
 
 async function removeFound(
-  { present, underWay, cordoned, owners }: Found,
+  { present, underWay, unread, cordoned, owners }: Found,
   options: { readonly yes: true | undefined },
   { connection, host }: With,
 ): Promise<void> {
   if (underWay.length > 0) host.stderr.write(MESSAGES.underWay(underWay));
+  if (unread.length > 0) host.stderr.write(MESSAGES.unreadWork(unread));
   const isInstalled = present.length > 0;
   if (!isInstalled) host.stderr.write(MESSAGES.notInstalled);
   await agree(isInstalled ? MESSAGES.questionOfRemoval : MESSAGES.questionOfRest, options, { connection, host });
