@@ -50,7 +50,7 @@ export function authenticationProblems(
 function strangerProblems(endpoint: EndpointName, { code, asked }: Asking, isThere: boolean): readonly string[] {
   const read =
     asked.length > 0 ? [`${endpoint}: Lifeboat sent a request to a cluster for a caller without a valid key`] : [];
-  const isRight = isThere ? isRefused(CONTRACT[endpoint].key, code) : isUnanswered(endpoint, code);
+  const isRight = isThere ? isRefused(CONTRACT[endpoint].key, code) : isUnanswered(code);
   return isRight ? read : [...read, `${endpoint}: a caller without a valid key got ${code}`];
 }
 
@@ -64,10 +64,10 @@ function isRefused(key: Key, code: number): boolean {
 
 /**
  * Returns true if the answer is valid for a cluster without a valid entry. Lifeboat then answers before it checks the
- * token. For a review, 200 is also valid.
+ * token or reads a review.
  */
-function isUnanswered(endpoint: EndpointName, code: number): boolean {
-  return code >= 400 || ((endpoint === "evictions" || endpoint === "deletions") && code === 200);
+function isUnanswered(code: number): boolean {
+  return code >= 400;
 }
 
 interface Presented {
