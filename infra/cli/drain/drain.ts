@@ -86,7 +86,7 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
         .default(Number.POSITIVE_INFINITY, "until it ends"),
     )
     .option("--wait-for-blocked", "keep following a blocked drain, which needs a person to continue")
-    .addOption(output("the report at the end; wide: every VM"))
+    .addOption(output("the format of the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {
         if (named.length === 0 && options.selector === undefined) throw new UsageError(CLI_MESSAGES.expectedNodes);

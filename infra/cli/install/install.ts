@@ -94,7 +94,7 @@ through which the API server calls Lifeboat. Run the command again to continue a
     )
     .option("--ca-bundle <file>", "the CA of a certificate that you provide for the Worker, or for the pods", pemIn)
     .addOption(
-      new Option("--cert-manager", "in the cluster: cert-manager makes the certificate").conflicts([
+      new Option("--cert-manager", "cert-manager makes the certificate (only without --worker)").conflicts([
         "worker",
         "caBundle",
       ]),

@@ -96,7 +96,7 @@ test("evacuationNodeName has no effect until the evacuation controller is switch
   await untilMigrated("alone");
 });
 
-test("a drain taint moves VMIs without evacuationNodeName", async () => {
+test("a drain taint moves VMIs although their evacuationNodeName is not set", async () => {
   await createGuest({ name: "drained", evictionStrategy: "LiveMigrate" });
   world.sandbox.evacuationController.enabled = true;
   const taints = (list: readonly object[]) =>

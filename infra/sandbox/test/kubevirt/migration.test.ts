@@ -113,7 +113,7 @@ describe("a migration that succeeds", () => {
     await isOver(migration);
   });
 
-  test("leaves no target pod without a guest: such a pod ends by itself after 240 s", async () => {
+  test("ends a target pod that gets no guest after 240 s", async () => {
     const { metadata } = await createGuest("orphan");
     const labels = { [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: metadata.uid };
     const annotations = { [kubevirt.ANNOTATION.migrationJobName]: "deleted" };
