@@ -8,6 +8,7 @@ import { Failed } from "./failed.ts";
 import { CLI_MESSAGES as MESSAGES } from "./messages.ts";
 import { SELECTOR } from "./preflight.ts";
 import { allTargets, type Targets, targetsOf, targetWords, WORDS } from "./targets.ts";
+import type { UnreadObject } from "./unread.ts";
 
 export const pause: Add = (program, call) => {
   const about =
@@ -45,7 +46,7 @@ function changing(program: Parameters<Add>[0], { change, about }: Changing, { ho
     );
 }
 
-/** Throws if a NodeEvacuation belongs to a paused RollingMaintenance. */
+/** Throws if a NodeEvacuation belongs to a RollingMaintenance that is paused or cannot be read. */
 async function checkPartsOf({ nodeEvacuations, rolling }: Targets, connection: Connection): Promise<void> {
   const all = await allTargets(connection);
   const paused = all.rolling.filter(({ spec }) => spec.progress === "Paused");
@@ -114,10 +115,14 @@ export async function cancelMaintenance(targets: Targets, { connection, host }: 
 
 function isAnyOpen(targets: Targets, now: Targets): boolean {
   const wanted = new Set([...targets.nodeEvacuations, ...targets.rolling].map(({ uid }) => uid));
-  const names = new Set([...targets.nodeEvacuations, ...targets.rolling].map(({ name }) => name));
   return (
-    now.unread.some(({ name }) => names.has(name)) ||
+    now.unread.some((one) => isAmong(one, targets)) ||
     now.nodeEvacuations.some((one) => wanted.has(one.uid) && !hasEnded(one)) ||
     now.rolling.some((one) => wanted.has(one.uid) && !hasRollingEnded(one))
   );
+}
+
+/** Returns whether an object that cannot be read is one of the targets. */
+function isAmong({ resource, name }: UnreadObject, { nodeEvacuations, rolling }: Targets): boolean {
+  return (resource === "rollingmaintenances" ? rolling : nodeEvacuations).some((one) => one.name === name);
 }

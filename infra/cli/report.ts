@@ -94,9 +94,9 @@ function exitOf(reports: readonly Report[]): ExitCode {
   return reports.every((one) => isGood(one) || isUnknown(one)) ? EXIT.unknown : EXIT.no;
 }
 
-/** Returns whether the report is good except for nodes whose outcomes are not known. */
+/** Returns whether the report is good, except for drained nodes whose outcomes are not known. */
 function isUnknown({ nodes, ...report }: Report): boolean {
-  const read = nodes.filter(({ isUnread }) => isUnread !== true);
+  const read = nodes.filter(({ isUnread, phase }) => isUnread !== true || !GOOD.includes(phase));
   return read.length < nodes.length && (read.length === 0 || isGood({ ...report, nodes: read }));
 }
 

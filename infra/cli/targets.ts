@@ -110,7 +110,9 @@ function missingText(word: string, all: Targets, isOver: boolean): string {
   const isOfNode = !ROLLING.test(word) && !EVACUATION.test(word);
   // The node of an unreadable NodeEvacuation is not known, so it can be any node.
   const odd = all.unread.filter((one) => (isOfNode ? one.resource === "nodeevacuations" : isNamed(one, word)));
-  return odd.length === 0 ? notFoundText(word, all, isOver) : MESSAGES.unreadTarget(whatOf(word), odd);
+  const [first] = odd;
+  if (first === undefined) return notFoundText(word, all, isOver);
+  return isOfNode ? MESSAGES.unreadTarget(whatOf(word), odd) : MESSAGES.unread(first);
 }
 
 function whatOf(word: string): string {

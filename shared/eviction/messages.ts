@@ -78,7 +78,7 @@ export const REMEDY = {
     "the VM's owner, or the administrator of the KubeVirt CR: set an eviction strategy that KubeVirt knows",
   External: "the VM's external controller, which acts on evictionStrategy External: move or stop the VM",
   BudgetUnknown: "the owner of the PodDisruptionBudget: correct the object that the message names",
-  Unreadable: "the owner of the object: correct or shorten the field that the message names",
+  Unreadable: "the owner of the object: correct what the message names, or make the object smaller",
   BudgetExhausted:
     "the owner of the PodDisruptionBudget: add replicas, repair unhealthy replicas, or allow more disruptions",
   BudgetOfController:

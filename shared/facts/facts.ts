@@ -26,7 +26,10 @@ export interface View<T> {
 export type Kind = Resource | View<unknown>;
 export type Fact<K extends Kind> = K extends View<infer T> ? T : K extends Resource ? FactsOf<K> : never;
 
-/** A list of the objects that Lifeboat can parse, and a text for each other object: `namespace/name: what is wrong`. */
+/**
+ * A list of the objects that Lifeboat can parse, and a text for each other object: `namespace/name: what is wrong`, or
+ * `name: what is wrong` for an object without a namespace.
+ */
 export interface Readable<T> {
   readonly items: readonly T[];
   readonly odd: readonly string[];

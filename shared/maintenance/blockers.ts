@@ -29,7 +29,7 @@ export function blockersOf({ views, pods, unread }: Left, w: NodeWorld): readonl
   // or stop come first, because Lifeboat does so only after the list has named the VM for TWICE_SECONDS.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
-  return withTimes([...overdue(w).map(notBack), ...known, ...unread, ...podBlockers(pods, views, w)], w);
+  return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w), ...unread], w);
 }
 
 /** Lifeboat shuts down a VM only if the VM has had the same blocker for this number of seconds. */

@@ -9,7 +9,7 @@ import { ROOMY_NODES } from "../facts/views.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
 import { isOddObject } from "../kube/failures.ts";
 import { isOfLiveVm, keyOf, vmiNameOf } from "../kube/objects.ts";
-import { ACTIVE_EVACUATIONS, selectEvacuationsFrom, selectPodsOn, selectVmisOn } from "../kube/selections.ts";
+import { selectEvacuationsFrom, selectPodsOn, selectVmisOn } from "../kube/selections.ts";
 import type { Deciding } from "../settings/time.ts";
 import { leavingElsewhere, type Listed } from "./elsewhere.ts";
 import type { DrainFlags, Leaving, PreflightFacts, PreflightPod } from "./facts.ts";
@@ -131,16 +131,16 @@ function volumesOf({ pods, budgets }: PodsOfNode, facts: Facts) {
 
 /**
  * Returns all active Evacuations, because some do not contain the name of their node yet. Also returns ended
- * Evacuations from this node.
+ * Evacuations from this node. An Evacuation that cannot be parsed counts only if it names this node.
  */
 function evacuationsSeen(node: string, facts: Facts) {
   const [active, fromHere] = together(
-    () => ask.unlessNotServed(() => [facts.readable("evacuations", ACTIVE_EVACUATIONS)]),
+    () => ask.unlessNotServed(() => ask.activeEvacuations(facts)),
     () => ask.unlessNotServed(() => [facts.readable("evacuations", selectEvacuationsFrom(node))]),
   );
-  const lists = [...fromHere, ...active];
-  const found = new Map(lists.flatMap(({ items }) => items).map((evacuation) => [evacuation.uid, evacuation]));
-  return listed("Evacuations", { items: [...found.values()], odd: [...new Set(lists.flatMap(({ odd }) => odd))] });
+  const all = [...fromHere.flatMap(({ items }) => items), ...active];
+  const found = new Map(all.map((evacuation) => [evacuation.uid, evacuation]));
+  return listed("Evacuations", { items: [...found.values()], odd: fromHere.flatMap(({ odd }) => odd) });
 }
 
 interface OddVmi {

@@ -1,7 +1,11 @@
 /** Tests the forecast of a NodeEvacuation, including VMs that Lifeboat restarts or stops. */
 import { describe, expect, test } from "vitest";
+import { textOf } from "../../../shared/facts/facts.ts";
+import { ACTIVE_EVACUATIONS, selectEvacuationsFrom } from "../../../shared/kube/selections.ts";
 import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
+import { preflightBeside } from "../../../shared/maintenance/questions.ts";
+import { OddList } from "../../support/facts.ts";
 import { NOW, owner, time } from "../../support/fixtures.ts";
 import { facts, foreignBudget, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
 import { asked, nodeWorld, pinnedVm, started } from "../../support/maintenance/worlds.ts";
@@ -99,4 +103,16 @@ test.each([
   const { found } = forecastOf(f, nodeWorld({ ne, vms }));
   expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual([outcome]);
   expect(found.verdict).toBe(verdict);
+});
+
+// prettier-ignore
+test.each([
+  ["of the node",    selectEvacuationsFrom("node01"), "Unknown",     ["1 Evacuations"]],
+  ["of other nodes", ACTIVE_EVACUATIONS,              "WillSucceed", []],
+] as const)("the verdict while an Evacuation %s cannot be read", (_, selection, verdict, unread) => {
+  const more = { [textOf({ kind: "evacuations", selection })]: new OddList([], "apps/a-1: spec: too large") };
+  const w = nodeWorld({ ne: asked(), preflight: facts(), more });
+  const found = preflightBeside(w);
+  expect(found?.unread).toEqual(unread);
+  expect(found && forecastOf(found, w).found.verdict).toBe(verdict);
 });

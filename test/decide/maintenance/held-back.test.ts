@@ -104,7 +104,7 @@ test.each<[string, Situation, kind: string]>([
   const next = nextOf(world);
   expect(next.phase).toBe("Blocked");
   expect(next.message).toContain("apps/odd");
-  const whoCanFix = "the owner of the object: correct or shorten the field that the message names";
+  const whoCanFix = "the owner of the object: correct what the message names, or make the object smaller";
   const message = `Lifeboat cannot read this ${kind}: spec.x: too large`;
   expect(next.more?.blockers).toEqual([
     { namespace: "apps", name: "odd", reason: "Unreadable", message, whoCanFix, since: time(0) },
