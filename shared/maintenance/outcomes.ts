@@ -11,8 +11,10 @@ import {
 import { each } from "../facts/facts.ts";
 import { podsOf } from "../facts/questions.ts";
 import { byAge, guestPodUID } from "../evacuation/identity.ts";
+import { isShutdown } from "../evacuation/shutdown.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
-import { ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
+import { oddEvacuations, ownEvacuations, vmisOf, whereaboutsOf } from "./questions.ts";
+import { unreadableVmis } from "./unreadable.ts";
 import { type Fate, vmOf, type VmView } from "./vms.ts";
 import type { NodeNext, NodeWorld } from "./world.ts";
 
@@ -68,10 +70,11 @@ function weightOf({ outcome, reason }: VmOutcome): number {
 function outcomesAfterEnd(w: NodeWorld): readonly VmOutcome[] {
   const { outcomes } = w.ne.status;
   const all = outcomes.length < BOUNDS["status.outcomes"] ? outcomes : [...outcomes, ...unlisted(w)];
+  const isUnread = oddEvacuations(w).length > 0;
   return each(all, (one) => {
     const own = lastOf(one, w);
     const isSaid = one.outcome !== undefined || isSettledBy(own);
-    const isHere = !isSaid && whereaboutsOf(one, w).is === "Here" && !isEnding(one, w);
+    const isHere = !isSaid && !isUnread && whereaboutsOf(one, w).is === "Here" && !isEnding(one, w);
     return isHere ? leftBehind(one, own, w) : settled(one, w);
   });
 }
@@ -134,7 +137,7 @@ function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
   const own = lastOf(one, w);
   const outcome = OUTCOME_OF[own?.status.phase ?? ""];
   if (outcome !== undefined) return asEvacuated(one, outcome, own, w);
-  if (own !== undefined && isActive(own)) return one;
+  if (isOpen(own, w)) return one;
   const seen = whereaboutsOf(one, w);
   const time = w.now.toISOString();
   switch (seen.is) {
@@ -148,6 +151,11 @@ function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
     case "Unread":
       return one;
   }
+}
+
+/** Returns whether the VM's Evacuation is active, or might be one that cannot be parsed. The outcome then stays open. */
+function isOpen(own: EvacuationFacts | undefined, w: NodeWorld): boolean {
+  return (own !== undefined && isActive(own)) || oddEvacuations(w).length > 0;
 }
 
 function asEvacuated(
@@ -173,11 +181,16 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
   return { moved, restarted, shutDown, stopped, abandoned, leftBehind };
 }
 
-/** Counts the VMs. The total never decreases. */
+/**
+ * Counts the VMs. The total never decreases. A VM on the node whose VMI cannot be parsed does not count as moving,
+ * because Lifeboat cannot see its migration.
+ */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
   const here = new Set(views.map(({ vmi }) => keyOf(vmi)));
-  const away = ownEvacuations(w).filter((e) => isActive(e) && !here.has(vmOf(e)));
+  const unread = new Set(unreadableVmis(w).map(keyOf));
+  const isSeen = (e: EvacuationFacts) => isShutdown(e) || !unread.has(vmOf(e));
+  const away = ownEvacuations(w).filter((e) => isActive(e) && !here.has(vmOf(e)) && isSeen(e));
   const count = (...fates: readonly Fate[]) => views.filter(({ fate }) => fates.includes(fate)).length;
   const external = views.filter(({ fate, blocker }) => fate === "Waits" && blocker?.reason === "External").length;
   return {

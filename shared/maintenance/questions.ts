@@ -36,6 +36,11 @@ export function ownEvacuations({ ne, facts }: NodeWorld): readonly EvacuationFac
   return found.filter(({ spec }) => spec.nodeEvacuation?.uid === ne.uid);
 }
 
+/** Lists the Evacuations of the NodeEvacuation that cannot be parsed, as texts: `namespace/name: what is wrong`. */
+export function oddEvacuations({ ne, facts }: NodeWorld): readonly string[] {
+  return hasStarted(ne) ? facts.readable("evacuations", selectEvacuationsFor(ne.name)).odd : [];
+}
+
 /** Lists the VMs on the node that have not finished. */
 export function vmisOf({ ne, facts }: NodeWorld): readonly VmiFacts[] {
   const found = facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName)).items;

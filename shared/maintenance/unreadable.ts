@@ -3,20 +3,26 @@ import { together } from "../facts/facts.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import type { NodeBlocker } from "../kube/node-evacuation.ts";
 import { keyOf } from "../kube/objects.ts";
-import { selectEvacuationsFor, selectPodsOn, selectVmisOn } from "../kube/selections.ts";
+import { selectPodsOn, selectVmisOn } from "../kube/selections.ts";
 import { vmsOf } from "../preflight/of-node.ts";
 import { PREFLIGHT_PODS } from "../preflight/views.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
+import { oddEvacuations } from "./questions.ts";
 import { blockerOf } from "./vms.ts";
-import { hasStarted, type NodeWorld } from "./world.ts";
+import type { NodeWorld } from "./world.ts";
 
 /** Lists the VMIs of the node and the NodeEvacuation's Evacuations that cannot be parsed. Reads no pods. */
-export function unreadableVms({ ne, facts }: NodeWorld): readonly NodeBlocker[] {
+export function unreadableVms(w: NodeWorld): readonly NodeBlocker[] {
   const [vmis, evacuations] = together(
-    () => facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName)).odd,
-    () => (hasStarted(ne) ? facts.readable("evacuations", selectEvacuationsFor(ne.name)).odd : []),
+    () => unreadableVmis(w),
+    () => oddEvacuations(w),
   );
-  return [...vmis.map((issue) => named("VMI", issue)), ...evacuations.map((issue) => named("Evacuation", issue))];
+  return [...vmis, ...evacuations.map((issue) => named("Evacuation", issue))];
+}
+
+export function unreadableVmis({ ne, facts }: NodeWorld): readonly NodeBlocker[] {
+  const { odd } = facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
+  return odd.map((issue) => named("VMI", issue));
 }
 
 /**

@@ -11,6 +11,7 @@ import { guestPodUID } from "../../../shared/evacuation/identity.ts";
 import { nextOfNode } from "../../../shared/maintenance/rules.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
+import { OddList } from "../../support/facts.ts";
 import { at, pod } from "../../support/fixtures.ts";
 import { vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, started } from "../../support/maintenance/worlds.ts";
@@ -30,6 +31,8 @@ function evacuationsOf({ vmi: { name }, evacuation }: Vm) {
   return [`evacuations in apps where spec.virtualMachineInstance.name=${name}`, found] as const;
 }
 
+const OWN_EVACUATIONS = "evacuations where spec.nodeEvacuation.name=kernel";
+
 const podsOf = ({ vmi }: Vm) =>
   [`pods in apps where kubevirt.io/created-by=${vmi.uid}`, [pod({ uid: guestPodUID(vmi) ?? "" })]] as const;
 
@@ -48,6 +51,8 @@ class History {
   readonly seen = new Set<string>();
   ne: NodeEvacuationFacts = started({ spec: { forceShutdowns: true } });
   seconds = 0;
+  /** True while Lifeboat cannot parse the Evacuations of the NodeEvacuation. */
+  isUnread = false;
 
   arrive(isEndedByStrategy: boolean): void {
     const name = `vm-${this.vms.length}`;
@@ -77,7 +82,10 @@ class History {
       evacuations: this.vms.flatMap(({ evacuation }) => evacuation ?? []),
       now: at(this.seconds),
       vms: Object.fromEntries(this.vms.map(({ vmi }) => [keyOf(vmi), {}])),
-      more: Object.fromEntries(this.vms.flatMap((vm) => [whereabouts(vm), evacuationsOf(vm), podsOf(vm)])),
+      more: {
+        ...Object.fromEntries(this.vms.flatMap((vm) => [whereabouts(vm), evacuationsOf(vm), podsOf(vm)])),
+        ...(this.isUnread && { [OWN_EVACUATIONS]: new OddList([], "apps/vm-0-1: spec.x: too large") }),
+      },
     });
     const next = nextOfNode(world);
     if (next === "Nothing") return;
@@ -172,6 +180,26 @@ test("the outcome names who ended a guest: this NodeEvacuation, the VM's strateg
     [outcome, reason, targetNode].join(" ").trim(),
   );
   expect(said).toEqual(["Restarted", "Restarted ByOthers", "ShutDown EvictionStrategy", "Moved ByOthers node02"]);
+});
+
+// prettier-ignore
+test.each([
+  ["runs elsewhere",       "Elsewhere", {}],
+  ["has restarted",        "Again",     {}],
+  ["does not run",         "Off",       {}],
+  ["is here after the end", "Here",     { intent: "Withdrawn" }],
+] as const)("a VM that %s has no outcome while an own Evacuation cannot be read, and the true outcome later", (...[, place, spec]) => {
+  const history = new History();
+  history.arrive(false);
+  history.look();
+  const [vm] = history.vms;
+  if (vm) history.evacuate(vm, "Moved", place, "Moved");
+  history.ne = { ...history.ne, spec: { ...history.ne.spec, ...spec } };
+  for (history.isUnread of [true, true, false]) {
+    history.look();
+    const said = history.ne.status.outcomes.map(({ outcome, reason }) => [outcome, reason]);
+    expect(said).toEqual([[history.isUnread ? undefined : "Moved", undefined]]);
+  }
 });
 
 test("VMs that left before they were listed have the names in their Evacuations", () => {
