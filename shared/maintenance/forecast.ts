@@ -87,12 +87,17 @@ function asAsked(pod: PodVerdict, view: VmView, refusal: Refusal | undefined, ar
   if (refusal !== undefined) return { ...pod, ...heldByBudget(refusal) };
   const why = whyItStays(view, around);
   if (why !== undefined) {
-    const reason = pod.reason === "BoundToNode" ? pod.reason : "NotMigratable";
-    return { ...pod, outcome: "Blocked", reason, message: why };
+    return { ...pod, outcome: "Blocked", ...reasonOf(pod, view), message: why };
   }
   if (view.way === undefined) return { ...pod, outcome: "ShutsDown" };
   const { remedy: _, ...rest } = pod;
   return { ...rest, outcome: "ShutsDown", reason: view.way, message: ASKED[view.way] };
+}
+
+function reasonOf(pod: PodVerdict, { blocker }: VmView) {
+  const { reason, whoCanFix: remedy } = blocker ?? {};
+  if (reason === "Unreadable" && remedy !== undefined) return { reason, remedy };
+  return { reason: pod.reason === "BoundToNode" ? pod.reason : "NotMigratable" };
 }
 
 const ASKED = {

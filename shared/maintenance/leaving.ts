@@ -1,6 +1,7 @@
 /** Drains a cordoned node. VMs leave first, a limited number at a time, and other pods leave afterwards. */
 import { type Action, recordEvent } from "../kube/action.ts";
-import { each } from "../facts/facts.ts";
+import { each, unlessFailed } from "../facts/facts.ts";
+import { isOddObject } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
 import type { NodeEvacuationStatus, VmCounts } from "../kube/node-evacuation.ts";
 import type { Subject } from "../preflight/progress.ts";
@@ -76,16 +77,26 @@ function handedOver(w: NodeWorld): readonly Action[] {
   return node?.cordonedBy === by ? [{ verb: "Uncordon", node: node.name, by, stays: true }] : [];
 }
 
-/** Cancels the restart of VMs that their owners have stopped or deleted. */
+/**
+ * Cancels the restart of VMs that their owners have stopped or deleted. A VirtualMachine that cannot be parsed is
+ * neither.
+ */
 function undone(w: NodeWorld): readonly Action[] {
   const here = new Set(vmisOf(w).map(keyOf));
   const away = ownEvacuations(w).filter((e) => e.status.phase === "Restarting" && !here.has(vmOf(e)));
   const off = each(
     away.filter(({ spec }) => spec.intent !== "Withdrawn"),
-    (evacuation) => {
-      const vm = virtualMachineOf({ namespace: evacuation.namespace, name: evacuation.spec.vmiName }, w);
-      return vm === undefined || vm.runStrategy === "Halted" ? [evacuation] : [];
-    },
+    (evacuation) =>
+      unlessFailed(
+        () => {
+          const vm = virtualMachineOf({ namespace: evacuation.namespace, name: evacuation.spec.vmiName }, w);
+          return vm === undefined || vm.runStrategy === "Halted" ? [evacuation] : [];
+        },
+        (failed) => {
+          if (isOddObject(failed.failure)) return [];
+          throw failed;
+        },
+      ),
   );
   return off.flat().map((evacuation) => ({ verb: "WithdrawEvacuation", evacuation }));
 }

@@ -72,6 +72,8 @@ export const MAINTENANCE_MESSAGES = {
   noVirtualMachine: "it has no VirtualMachine object, so KubeVirt cannot restart or stop it",
   notRestartable: (runStrategy: string) => `its run strategy is ${runStrategy}: it would not start again`,
   alreadyShutDown: "this NodeEvacuation has already restarted or stopped the VM, and does so only once",
+  maybeShutDown: (odd: string) =>
+    `this NodeEvacuation has perhaps already restarted or stopped the VM: Lifeboat cannot read Evacuation ${odd}`,
   evictedLater: "its eviction shuts the guest down; Lifeboat evicts the VM",
   heldBack: (message: string) =>
     `${message} once nothing else blocks the node (with spec.forceShutdowns: true, Lifeboat does not wait)`,

@@ -1,6 +1,8 @@
 /** Decides for each VM of the node whether it is moving, leaves next, waits, or cannot leave. */
+import { unlessFailed } from "../facts/facts.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { NamespacedName, VmiFacts } from "../kube/facts.ts";
+import { isOddObject } from "../kube/failures.ts";
 import { keyOf } from "../kube/objects.ts";
 import type { NodeBlocker, NodeEvacuationSpec, VirtualMachineFacts, WhenBlocked } from "../kube/node-evacuation.ts";
 import { byAge, isAbout } from "../evacuation/identity.ts";
@@ -11,7 +13,7 @@ import { FIRST_REQUEST, mobilityOf } from "../eviction/table.ts";
 import { resolveStrategy } from "../settings/strategy.ts";
 import { hasCome, secondsSince, secondsUntil } from "../settings/time.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
-import { activeEvacuationOf, boundTo, ownEvacuations, virtualMachineOf } from "./questions.ts";
+import { activeEvacuationOf, boundTo, oddEvacuations, ownEvacuations, virtualMachineOf } from "./questions.ts";
 import type { NodeWorld } from "./world.ts";
 
 /**
@@ -35,6 +37,18 @@ export interface VmView {
 }
 
 export function viewOf(vmi: VmiFacts, w: NodeWorld): VmView {
+  return unlessOddVm(vmi, () => nextStep(vmi, w));
+}
+
+/** Returns a Blocked view if the VirtualMachine cannot be parsed. */
+function unlessOddVm<T>(vmi: VmiFacts, ask: () => T): T | VmView {
+  return unlessFailed(ask, (failed) => {
+    if (!isOddObject(failed.failure)) throw failed;
+    return blocked(vmi, "Unreadable", MESSAGES.unreadable("VirtualMachine", failed.failure.issue));
+  });
+}
+
+function nextStep(vmi: VmiFacts, w: NodeWorld): VmView {
   const active = activeEvacuationOf(vmi, w);
   if (active !== undefined && active.status.phase !== "Blocked") return onItsWay(vmi, active, w);
   if (vmi.decentralized === "Sends")
@@ -99,9 +113,14 @@ function mayMove(vmi: VmiFacts, w: NodeWorld): VmView {
 
 /**
  * Returns the fate `Waits` if the time in the owner's annotation has not come. If the annotation is not a time, the VM
- * waits forever. Returns undefined if the NodeEvacuation ignores owners' choices.
+ * waits forever. Returns undefined if the NodeEvacuation ignores owners' choices. Returns the fate `Blocked` if the
+ * VirtualMachine cannot be parsed.
  */
 export function heldByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
+  return unlessOddVm(vmi, () => delayedByOwner(vmi, w));
+}
+
+function delayedByOwner(vmi: VmiFacts, w: NodeWorld): VmView | undefined {
   const { notBefore } = ownersChoices(vmi, w);
   if (notBefore === undefined || hasCome(notBefore, w.now)) return undefined;
   const message = MESSAGES.ownerDelays(notBefore);
@@ -176,7 +195,10 @@ function whyNot(vmi: VmiFacts, w: NodeWorld): string | undefined {
   if (vm === undefined) return MESSAGES.noVirtualMachine;
   if (!RESTARTABLE.includes(vm.runStrategy)) return MESSAGES.notRestartable(vm.runStrategy);
   const isDone = ownEvacuations(w).some((e) => isShutdown(e) && isOf(e, vmi) && ASKED.includes(e.status.phase));
-  return isDone ? MESSAGES.alreadyShutDown : undefined;
+  if (isDone) return MESSAGES.alreadyShutDown;
+  // An Evacuation that cannot be parsed might have ended this guest, or might be ending another one.
+  const [odd] = oddEvacuations(w);
+  return odd === undefined ? undefined : MESSAGES.maybeShutDown(odd);
 }
 
 export function blocked(vmi: VmiFacts, reason: string, message: string, whoCanFix?: string): VmView {

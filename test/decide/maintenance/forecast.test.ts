@@ -1,6 +1,7 @@
 /** Tests the forecast of a NodeEvacuation, including VMs that Lifeboat restarts or stops. */
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../../shared/facts/facts.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import { ACTIVE_EVACUATIONS, selectEvacuationsFrom } from "../../../shared/kube/selections.ts";
 import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
@@ -26,6 +27,19 @@ test.each([
   const { found } = forecastOf(facts({ pods, vmis: VMIS, otherNodes }), nodeWorld({ ne, vms }));
   expect(found.pods.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(outcomes);
   expect(found.verdict).toBe(verdict);
+});
+
+// prettier-ignore
+test.each([
+  ["that cannot migrate",                 pinnedVm("a")],
+  ["that its strategy would shut down",   vmiOf("a", { evictionStrategy: "None" })],
+])("a VM %s blocks the drain if its VirtualMachine cannot be read", (_, vmi) => {
+  const odd = new ClusterError({ reason: "Unintelligible", request: "GET a", issue: "x: too large", odd: true });
+  const w = nodeWorld({ more: { "virtualmachines apps/a": odd } });
+  const { found } = forecastOf(facts({ pods: [launcher("a")], vmis: [vmi] }), w);
+  const whoCanFix = "the owner of the object: correct or shorten the field that the message names";
+  expect(found.verdict).toBe("WillBlock");
+  expect(found.pods).toMatchObject([{ outcome: "Blocked", reason: "Unreadable", remedy: whoCanFix }]);
 });
 
 const onOther = (name: string, liveMigratable = { migratable: true }) => ({

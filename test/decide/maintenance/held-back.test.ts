@@ -12,7 +12,15 @@ import { PREFLIGHT_PODS } from "../../../shared/preflight/views.ts";
 import { type FactMap, OddList } from "../../support/facts.ts";
 import { NODE, node, time } from "../../support/fixtures.ts";
 import { foreignBudget, launcher, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
-import { nextOf, nodeWorld, own, pinnedVm, type Situation, started } from "../../support/maintenance/worlds.ts";
+import {
+  CORDONED,
+  nextOf,
+  nodeWorld,
+  own,
+  pinnedVm,
+  type Situation,
+  started,
+} from "../../support/maintenance/worlds.ts";
 
 const [DB, NONE, WEB] = [pinnedVm("db"), vmiOf("none", { evictionStrategy: "None" }), vmiOf("web")];
 const STUCK = pinnedVm("stuck");
@@ -45,6 +53,7 @@ const oddVmi = new ClusterError({
   issue: "spec.x: too large",
   odd: true,
 });
+const oddVm = (name: string): FactMap => ({ [`virtualmachines apps/${name}`]: oddVmi });
 const unnamed: FactMap = { "virtualmachineinstances apps/odd": oddVmi };
 const UNREADABLE = {
   vmi: oddIn("virtualmachineinstances", selectVmisOn(NODE), "odd", ENDING),
@@ -59,6 +68,7 @@ const ROWS: readonly (readonly [when: string, world: Situation, isHeld: boolean]
   ["another VM migrates",                              { vmis: [...ENDING, { ...WEB, isMigrating: true }] },                       true],
   ["another VM waits for its turn",                  { vmis: [...ENDING, WEB] },                                                 true],
   ["another VM cannot leave",                          { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": { runStrategy: "Once" } } }, true],
+  ["the VirtualMachine of another VM cannot be read", { vmis: [...ENDING, STUCK], more: oddVm("stuck") },                        true],
   ["an owner keeps another VM for an hour",           { vmis: [...ENDING, WEB], vms: { ...vms, "apps/web": { notBefore: time(3600) } } }, true],
   ["another restart found no room",     { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": {} }, ne: asking(false, noRoom) }, true],
   ["another restart is in progress",                   { vmis: [...ENDING, STUCK], evacuations: [restarting("stuck", 9)] },        true],
@@ -70,8 +80,8 @@ const ROWS: readonly (readonly [when: string, world: Situation, isHeld: boolean]
   ["a VMI of the node cannot be read",           UNREADABLE.vmi,                                                             true],
   ["only a launcher pod shows that a VMI cannot be read", UNREADABLE.launched,                                               true],
   ["a pod of the node cannot be read",           UNREADABLE.pod,                                                             true],
-  ["an own Evacuation cannot be read",           UNREADABLE.evacuation,                                                      true],
   ["a VMI cannot be read and forceShutdowns is set", { ...UNREADABLE.launched, ne: asking(true) },                           false],
+  ["the VirtualMachine of another VM cannot be read and forceShutdowns is set", { ne: asking(true), vmis: [...ENDING, STUCK], more: oddVm("stuck") }, false],
   ["a pod and a VM block and forceShutdowns is set", { ne: asking(true), vmis: [...ENDING, WEB], left: onNode({ pods: [lone] }) }, false],
 ];
 
@@ -81,6 +91,30 @@ test.each(ROWS)("when %s, guests that would end wait: $2", (_, world, isHeld) =>
     .filter(({ vmi }) => ENDING.includes(vmi))
     .map(({ fate }) => fate);
   expect(fates).toEqual(isHeld ? ["Waits", "Waits"] : ["ShutsDown", "Goes"]);
+});
+
+// prettier-ignore
+test.each<[string, Situation, fates: readonly string[]]>([
+  ["",                             {},                                                                           ["Blocked", "Waits"]],
+  [" and forceShutdowns is set",   { ne: asking(true) },                                                         ["Blocked", "Goes"]],
+  [" and a stop is requested, not a restart",  { ne: started({ spec: { forceShutdowns: true, virtualMachines: { whenBlocked: "ShutDown" } }, status: { blockers } }) }, ["Blocked", "Goes"]],
+])("no restart or stop starts while an own Evacuation cannot be read%s, and the blocker says why", (_, world, fates) => {
+  const situation = { node: node(), ne: asking(false), vmis: ENDING, vms, left: onNode(), ...UNREADABLE.evacuation, ...world };
+  const views = viewsOf(nodeWorld(situation));
+  expect(views.map(({ fate }) => fate)).toEqual(fates);
+  expect(views[0]?.blocker?.message).toContain("Lifeboat cannot read Evacuation apps/odd: spec.x: too large");
+  const verbs = nextOf({ ...situation, node: node(CORDONED) }).chains?.flat().map(({ verb }) => verb);
+  expect(verbs).not.toContain("CreateEvacuation");
+});
+
+const moving = { evacuations: [own("odd", { status: { phase: "Migrating" } })] };
+
+test("a VM whose VMI becomes unreadable during its migration does not count as moving, and the node is Blocked", () => {
+  const next = nextOf({ ...moving, ...oddIn("virtualmachineinstances", selectVmisOn(NODE), "odd") });
+  expect([next.phase, next.more?.virtualMachines?.moving]).toEqual(["Blocked", 0]);
+  expect(next.message).toContain("apps/odd: Lifeboat cannot read this VMI");
+  const elsewhere = nextOf({ ...moving, ...oddIn("virtualmachineinstances", selectVmisOn(NODE), "other") });
+  expect([elsewhere.phase, elsewhere.more?.virtualMachines?.moving]).toEqual(["Evacuating", 1]);
 });
 
 test("the blocker is named first, and a guest that waits names its condition", () => {

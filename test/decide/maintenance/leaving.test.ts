@@ -3,6 +3,7 @@
  * estimated end.
  */
 import { describe, expect, test } from "vitest";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";
 import { at, owner, time } from "../../support/fixtures.ts";
@@ -114,6 +115,15 @@ describe("a restarted VM that does not run again", () => {
     });
     const late = nextOf({ evacuations: [restartedFor(300)], vms });
     expect(late).toMatchObject({ phase: "Blocked", more: { blockers: [{ name: "db", reason: "NotRunningAgain" }] } });
+  });
+
+  test("is not withdrawn while its VirtualMachine cannot be read, unlike a VM whose owner has deleted it", () => {
+    const evacuations = [restartedFor(300)];
+    const odd = new ClusterError({ reason: "Unintelligible", request: "GET db", issue: "x: too large", odd: true });
+    const unread = nextOf({ evacuations, more: { "virtualmachines apps/db": odd } });
+    expect([inShort(unread), unread.more?.blockers?.map(({ name }) => name)]).toEqual(["Blocked", ["db"]]);
+    const deleted = nextOf({ evacuations, vms: { "apps/db": undefined } });
+    expect(inShort(deleted)).toBe("Evacuating WithdrawEvacuation");
   });
 
   test("is reported while the next restart waits for the VM", () => {

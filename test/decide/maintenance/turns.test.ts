@@ -1,5 +1,6 @@
 /** Tests the order in which VMs leave a node that is being evacuated, and when their guests are shut down. */
 import { describe, expect, test } from "vitest";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import { isShutdownDue } from "../../../shared/maintenance/blockers.ts";
 import { viewOf } from "../../../shared/maintenance/vms.ts";
@@ -46,6 +47,7 @@ describe("the turn of VMs", () => {
     return { started: startedVms, held };
   };
   const held = { notBefore: time(60) };
+  const unread = new ClusterError({ reason: "Unintelligible", request: "GET b", issue: "x: too large", odd: true });
   const blockedByPerson = own("a", {
     spec: { cause: "Operator", nodeEvacuation: undefined },
     status: { phase: "Blocked", reason: "PersonsMigration" },
@@ -55,6 +57,7 @@ describe("the turn of VMs", () => {
   test.each<readonly [string, Situation, readonly string[], readonly string[]]>([
     ["goes to the first VMs while places are free, without reads about later ones", { vms: { "apps/a": {}, "apps/b": {} } }, ["a", "b"], []],
     ["skips a VM that its owner keeps",     { vms: { "apps/a": {}, "apps/b": held, "apps/c": {} } },                  ["a", "c"], ["b NotBefore"]],
+    ["skips a VM whose VirtualMachine cannot be read, and names it", { vms: { "apps/a": {}, "apps/c": {} }, more: { ...evacuations, "virtualmachines apps/b": unread } }, ["a", "c"], ["b Unreadable"]],
     ["comes for no VM if all owners keep theirs",   { vms: { "apps/a": held, "apps/b": held, "apps/c": held } },              [],         ["a NotBefore", "b NotBefore", "c NotBefore"]],
     ["ignores owners if ownersChoice is Ignored", ways({ ownersChoice: "Ignored" }),                             ["a", "b"], []],
     ["counts a VM that another party moves", { vms: { "apps/a": {}, "apps/b": {} }, more: { ...evacuations, "evacuations in apps where spec.virtualMachineInstance.name=a": [own("a")] } }, ["b"], []],

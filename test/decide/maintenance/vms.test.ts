@@ -1,6 +1,7 @@
 /** Tests the next step for each VM of a node that is being evacuated. */
 import { describe, expect, test } from "vitest";
 import type { VmiFacts } from "../../../shared/kube/facts.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
 import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
 import { inOrder, placesFree, viewOf } from "../../../shared/maintenance/vms.ts";
@@ -20,6 +21,9 @@ const blocker = (since: string, reason = "NotMigratable", uid = pinned.uid) => [
   { namespace: "apps", name: "web", uid, reason, message: "", since },
 ];
 const mine = (status: object, spec: object = {}) => ({ evacuations: [own("web", { status, spec })] });
+
+const oddVm = new ClusterError({ reason: "Unintelligible", request: "GET web", issue: "x: too large", odd: true });
+const UNREAD = { more: { [`virtualmachines ${keyOf(web)}`]: oddVm } };
 
 type Row = readonly [what: string, vmi: VmiFacts, world: Situation, expected: string];
 
@@ -64,11 +68,24 @@ describe("the next step and the blocker of a VM", () => {
     ["with strategy None, whose owner keeps it for a time",             { ...web, evictionStrategy: "None" }, vm({ notBefore: time(60) }),       "Waits NotBefore"],
     ["with strategy None, whose owner keeps it until a text that is no time",  { ...web, evictionStrategy: "None" }, vm({ notBefore: "tomorrow" }),     "Waits NotBefore"],
     ["with strategy None, whose owner kept it until now",                                 { ...web, evictionStrategy: "None" }, vm({ notBefore: time(0) }),        "Goes"],
+    ["with strategy None, whose VirtualMachine cannot be read",                { ...web, evictionStrategy: "None" }, UNREAD,            "Blocked Unreadable"],
+    ["pinned, whose VirtualMachine cannot be read",        pinned,  UNREAD,                                                         "Blocked Unreadable"],
+    ["pinned, to be restarted, whose VirtualMachine cannot be read",           pinned,  { ...ways({ whenBlocked: "Restart", ownersChoice: "Ignored" }), ...UNREAD }, "Blocked Unreadable"],
     ["with strategy None, whose owner's choice is ignored",                      { ...web, evictionStrategy: "None" }, ways({ ownersChoice: "Ignored" }), "Goes"],
   ])("%s: $3", (_, vmi, world, expected) => {
     const { fate, blocker } = viewOf(vmi, nodeWorld({ ...vm(), ...world }));
     expect([fate, ...(blocker ? [blocker.reason] : [])].join(" ")).toBe(expected);
   });
+});
+
+test("the blocker of a VM names the problem of its VirtualMachine, and any other failed read fails the decision", () => {
+  expect(viewOf(pinned, nodeWorld(UNREAD)).blocker).toMatchObject({
+    message: "Lifeboat cannot read this VirtualMachine: x: too large",
+    whoCanFix: "the owner of the object: correct or shorten the field that the message names",
+  });
+  const unreachable = new ClusterError({ reason: "Unreachable" });
+  const w = nodeWorld({ more: { [`virtualmachines ${keyOf(web)}`]: unreachable } });
+  expect(() => viewOf(pinned, w)).toThrow(unreachable);
 });
 
 const failed = (name: string) =>
