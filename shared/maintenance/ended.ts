@@ -3,10 +3,12 @@ import type { Action } from "../kube/action.ts";
 import { type EvacuationFacts, isActive, isHeldOff } from "../kube/evacuation.ts";
 import { isShutdown } from "../evacuation/shutdown.ts";
 import { hasEnded, isOpen, type NodeCondition } from "../kube/node-evacuation.ts";
+import { keyOf } from "../kube/objects.ts";
 import { MAINTENANCE_MESSAGES as MESSAGES } from "./messages.ts";
 import { settledSince } from "./outcomes.ts";
 import { nodeToDrain, ownEvacuations, rivalsOf } from "./questions.ts";
 import { returning } from "./returning.ts";
+import { unreadableEvacuations } from "./unreadable.ts";
 import { vmOf } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
 
@@ -42,14 +44,15 @@ function isReturned({ type }: NodeCondition): boolean {
 }
 
 /**
- * Reports the stopped VMs that have not been started again. Lifeboat reconciles the NodeEvacuation until no such VM is
- * left.
+ * Reports the stopped VMs that have not been started again, and the Evacuations that cannot be parsed, because their
+ * VMs might be stopped. Lifeboat reconciles the NodeEvacuation until none is left.
  */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);
+  const unread = unreadableEvacuations(w).map((one) => `${keyOf(one)}: ${one.message}`);
   const condition = { type: "Returned", lastTransitionTime: "" } as const;
-  if (held.length === 0) return { ...condition, status: "True", reason: "Uncordoned", message: "" };
-  const refused = held.map((e) => `${vmOf(e)}: ${heldBecause(e)}`);
+  const refused = [...held.map((e) => `${vmOf(e)}: ${heldBecause(e)}`), ...unread];
+  if (refused.length === 0) return { ...condition, status: "True", reason: "Uncordoned", message: "" };
   return { ...condition, status: "False", reason: "NotStarted", message: MESSAGES.notStartedAgain(refused) };
 }
 

@@ -15,14 +15,19 @@ import type { NodeWorld } from "./world.ts";
 export function unreadableVms(w: NodeWorld): readonly NodeBlocker[] {
   const [vmis, evacuations] = together(
     () => unreadableVmis(w),
-    () => oddEvacuations(w),
+    () => unreadableEvacuations(w),
   );
-  return [...vmis, ...evacuations.map((issue) => named("Evacuation", issue))];
+  return [...vmis, ...evacuations];
 }
 
 export function unreadableVmis({ ne, facts }: NodeWorld): readonly NodeBlocker[] {
   const { odd } = facts.readable("virtualmachineinstances", selectVmisOn(ne.spec.nodeName));
   return odd.map((issue) => named("VMI", issue));
+}
+
+/** Lists the NodeEvacuation's Evacuations that cannot be parsed. */
+export function unreadableEvacuations(w: NodeWorld): readonly NodeBlocker[] {
+  return oddEvacuations(w).map((issue) => named("Evacuation", issue));
 }
 
 /**

@@ -77,9 +77,12 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
   return sum([ofVmis, ofNodes, ...others]);
 }
 
-/** Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. */
+/**
+ * Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. For example, Lifeboat
+ * could not parse the Evacuation of a stopped VM before.
+ */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
-  const uids = new Set(evacuations.filter(isActive).map(({ spec }) => spec.nodeEvacuation?.uid));
+  const uids = new Set(evacuations.filter(isUnfinished).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }

@@ -1,7 +1,10 @@
 /** Tests each rule for the next step of a NodeEvacuation. */
 import { describe, expect, test } from "vitest";
+import { textOf } from "../../../shared/facts/facts.ts";
+import { selectEvacuationsFor } from "../../../shared/kube/selections.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
+import { OddList } from "../../support/facts.ts";
 import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
 import { facts, launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures.ts";
 import {
@@ -59,6 +62,7 @@ describe("the message before the start", () => {
   test.each<readonly [what: string, world: Situation, expected: string]>([
     ["names notBefore",                              { ne: asked({ spec: FUTURE }) },                      `starts at ${time(60).replace(".000", "")}`],
     ["names the pause before notBefore",             { ne: asked({ spec: { ...FUTURE, progress: "Paused" } }) }, "spec.progress is Paused: the drain has not started, and starts only after it is resumed"],
+    ["names a RollingMaintenance that cannot be read", { ne: asked({ owner: { name: "weekend", uid: "w", unreadable: "weekend: spec: bad" }, spec: { progress: "Paused" } }) }, "nothing new starts, because Lifeboat cannot read the RollingMaintenance, which might be paused: weekend: spec: bad"],
     ["says that the time ended before the start",   { ne: asked({ spec: { schedule: { notAfter: time(0) } }, status: { message: "waits for x" } }) }, `the drain had not started at ${time(0).replace(".000", "")} (spec.schedule.notAfter): waits for x; create another NodeEvacuation with a later time`],
   ])("%s", (_, situation, expected) => {
     const { message } = waiting({ node: PLAIN, ...situation });
@@ -120,6 +124,26 @@ describe("a NodeEvacuation that has ended", () => {
     ["uncordons if another function cordoned at the same time",                { ne: withdrawn },                                                        "Withdrawn Uncordon"],
     ["withdraws an Evacuation that another function started at the same time", { ne: withdrawn, node: PLAIN, evacuations: active },                      "Withdrawn WithdrawEvacuation"],
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
+});
+
+// prettier-ignore
+test.each<readonly [what: string, evacuations: Situation["evacuations"], odd: string | undefined, expected: string]>([
+  ["no VM is stopped",                          [],      undefined,         "True "],
+  ["an Evacuation cannot be read",              [],      "apps/db-1: bad",  "False stopped VMs that have not started again yet: apps/db-1: Lifeboat cannot read this Evacuation: bad"],
+  ["a VM is stopped, and one is unreadable",    stopped, "apps/web-1: bad", "False stopped VMs that have not started again yet: apps/db: it is about to start; apps/web-1: Lifeboat cannot read this Evacuation: bad"],
+])("after the uncordon, the condition Returned tells whether each stopped VM has started: %s", (_, evacuations = [], odd, expected) => {
+  const list = textOf({ kind: "evacuations", selection: selectEvacuationsFor("kernel") });
+  const more = { [list]: odd === undefined ? evacuations : new OddList(evacuations, odd) };
+  const { more: status } = nextOf({ ne: started({ status: { phase: "Evacuated" } }), node: PLAIN, more });
+  expect(status?.conditions?.map((one) => `${one.status} ${one.message}`)).toEqual([expected]);
+});
+
+test("a drain whose RollingMaintenance cannot be read starts nothing, and its message says why", () => {
+  const owner = { name: "weekend", uid: "w", unreadable: "weekend: spec: bad" };
+  const ne = started({ owner, spec: { progress: "Paused" } });
+  const next = nextOf({ ne, vmis: [vmiOf("web")], vms: { "apps/web": {} } });
+  expect(inShort(next)).toBe("Paused");
+  expect(next.message).toContain("cannot read the RollingMaintenance, which might be paused: weekend: spec: bad");
 });
 
 test("when another party uncordons the node, the NodeEvacuation pauses and gives up its cordon", () => {
