@@ -45,7 +45,9 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
     client.list("rollingmaintenances").catch(noneOrUnread),
     countVms(target, { client, settings, recent }),
   ]);
-  const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne)).map((ne) => asPartOf(ne, rolling ?? []));
+  // The message in the status names a RollingMaintenance that cannot be parsed.
+  const parts = { items: rolling ?? [], odd: [] };
+  const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne)).map((ne) => asPartOf(ne, parts));
   const unfinished = (rolling ?? []).filter((one) => !hasRollingEnded(one));
   const odd = vmCounts?.odd ?? 0;
   const problems = [

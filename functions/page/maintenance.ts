@@ -124,10 +124,14 @@ export function currentOf(all: readonly NodeEvacuationFacts[], node: string): No
   return active.find(({ status }) => status.startTime !== undefined) ?? active.at(-1) ?? own.slice(0, 1).find(isOpen);
 }
 
-/** Returns the NodeEvacuation as paused or withdrawn if its RollingMaintenance is paused or withdrawn. */
+/**
+ * Returns the NodeEvacuation as paused or withdrawn if its RollingMaintenance is paused or withdrawn. The message in
+ * the status names a RollingMaintenance that cannot be parsed.
+ */
 export async function asPart(ne: NodeEvacuationFacts, client: Client): Promise<NodeEvacuationFacts> {
   if (ne.owner === undefined || hasEnded(ne)) return ne;
-  return asPartOf(ne, (await client.list("rollingmaintenances").catch(noneOrUnread)) ?? []);
+  const items = (await client.list("rollingmaintenances").catch(noneOrUnread)) ?? [];
+  return asPartOf(ne, { items, odd: [] });
 }
 
 interface Around {

@@ -41,7 +41,7 @@ export function activeEvacuations(facts: Facts): readonly EvacuationFacts[] {
 export function nodeEvacuations(facts: Facts): readonly NodeEvacuationFacts[] {
   const all = facts.readable("nodeevacuations").items;
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
-  const rolling = facts.readable("rollingmaintenances").items;
+  const rolling = facts.readable("rollingmaintenances");
   return all.map((ne) => asPartOf(ne, rolling));
 }
 

@@ -83,7 +83,8 @@ export interface NodeEvacuationFacts {
    * end, because a GitOps tool would create other objects again.
    */
   readonly isCommands: boolean;
-  readonly owner?: { readonly name: string; readonly uid: string } | undefined;
+  /** The RollingMaintenance. If it cannot be parsed, `unreadable` says why: `name: what is wrong`. */
+  readonly owner?: { readonly name: string; readonly uid: string; readonly unreadable?: string } | undefined;
   readonly spec: NodeEvacuationSpec;
   readonly status: NodeEvacuationStatus;
 }

@@ -102,13 +102,25 @@ export function hasRollingEnded({ status: { phase } }: Pick<RollingMaintenanceFa
   return phase !== undefined && (ROLLING_END_PHASES as readonly string[]).includes(phase);
 }
 
+/** The RollingMaintenances, and a text for each one that cannot be parsed: `name: what is wrong`. */
+interface Listed {
+  readonly items: readonly RollingMaintenanceFacts[];
+  readonly odd: readonly string[];
+}
+
 /**
  * Returns the NodeEvacuation as paused if its RollingMaintenance is paused, and as withdrawn if its RollingMaintenance
- * is withdrawn or has ended. Until the NodeEvacuation starts, the RollingMaintenance's `notAfter` also applies.
+ * is withdrawn or has ended. Until the NodeEvacuation starts, the RollingMaintenance's `notAfter` also applies. A
+ * RollingMaintenance that cannot be parsed might be paused, so its NodeEvacuation counts as paused.
  */
-export function asPartOf(ne: NodeEvacuationFacts, all: readonly RollingMaintenanceFacts[]): NodeEvacuationFacts {
-  const rm = all.find(({ uid }) => uid === ne.owner?.uid);
-  if (rm === undefined || hasEnded(ne)) return ne;
+export function asPartOf(ne: NodeEvacuationFacts, { items, odd }: Listed): NodeEvacuationFacts {
+  if (ne.owner === undefined || hasEnded(ne)) return ne;
+  const { name, uid: ownerUid } = ne.owner;
+  const unreadable = odd.find((issue) => issue.startsWith(`${name}: `));
+  if (unreadable !== undefined)
+    return { ...ne, owner: { ...ne.owner, unreadable }, spec: { ...ne.spec, progress: "Paused" } };
+  const rm = items.find(({ uid }) => uid === ownerUid);
+  if (rm === undefined) return ne;
   const isOver = rm.spec.intent === "Withdrawn" || hasRollingEnded(rm);
   const intent = isOver ? "Withdrawn" : ne.spec.intent;
   const progress = rm.spec.progress === "Paused" ? "Paused" : ne.spec.progress;

@@ -23,6 +23,8 @@ export const MAINTENANCE_MESSAGES = {
   // Messages before the start.
   startsAt: ({ schedule }: NodeEvacuationSpec) => `starts at ${withoutFractions(schedule.notBefore ?? "")}`,
   startsNow: "starts now",
+  ownerUnreadable: (issue: string) =>
+    `nothing new starts, because Lifeboat cannot read the RollingMaintenance, which might be paused: ${issue}`,
   pausedBefore: "spec.progress is Paused: the drain has not started, and starts only after it is resumed",
   waitsForAnother: (name: string) => `waits for NodeEvacuation ${name} of the same node`,
   waitsForRollout: "waits until KubeVirt's rollout has ended",

@@ -63,8 +63,9 @@ export async function reconcileNodeEvacuations(deps: Maintaining): Promise<reado
 async function listAll(cluster: Client): Promise<readonly NodeEvacuationFacts[]> {
   const all = await cluster.list("nodeevacuations");
   if (all.every((ne) => ne.owner === undefined || hasEnded(ne))) return all;
-  const rolling = await cluster.list("rollingmaintenances");
-  return all.map((ne) => asPartOf(ne, rolling));
+  const odd: string[] = [];
+  const items = await cluster.list("rollingmaintenances", { onOdd: (issue) => void odd.push(issue) });
+  return all.map((ne) => asPartOf(ne, { items, odd }));
 }
 
 async function reconcileOne(

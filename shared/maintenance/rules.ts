@@ -5,7 +5,7 @@
 import { unlessFailed } from "../facts/facts.ts";
 import { kubeVirt } from "../facts/questions.ts";
 import { type Action, recordEvent } from "../kube/action.ts";
-import type { NodeEvacuationPhase } from "../kube/node-evacuation.ts";
+import type { NodeEvacuationFacts, NodeEvacuationPhase } from "../kube/node-evacuation.ts";
 import { PREFLIGHT_MESSAGES } from "../preflight/messages.ts";
 import { secondsAfter, secondsUntil, withoutFractions } from "../settings/time.ts";
 import { afterwards, disowned, starts, taken, withdrawals } from "./ended.ts";
@@ -122,10 +122,15 @@ function waitsForRollout(w: NodeWorld): NodeNext | undefined {
   return scheduled(w, MESSAGES.waitsForRollout);
 }
 
+/** Returns a message if the NodeEvacuation counts as paused because its RollingMaintenance cannot be parsed. */
+function pausedBecause({ owner }: NodeEvacuationFacts): string | undefined {
+  return owner?.unreadable === undefined ? undefined : MESSAGES.ownerUnreadable(owner.unreadable);
+}
+
 /** A person has paused the NodeEvacuation before its start. */
 function pausedBefore({ ne }: NodeWorld): NodeNext | undefined {
   if (ne.spec.progress !== "Paused" || hasStarted(ne)) return undefined;
-  return { phase: "Paused", message: MESSAGES.pausedBefore };
+  return { phase: "Paused", message: pausedBecause(ne) ?? MESSAGES.pausedBefore };
 }
 
 /**
@@ -183,5 +188,5 @@ function paused(w: NodeWorld): NodeNext | undefined {
   if (w.ne.spec.progress !== "Paused") return undefined;
   const next = leaving(w);
   if (next.phase === "Evacuated") return next;
-  return { ...next, phase: "Paused", message: MESSAGES.paused, chains: [] };
+  return { ...next, phase: "Paused", message: pausedBecause(w.ne) ?? MESSAGES.paused, chains: [] };
 }

@@ -21,6 +21,7 @@ test.each([
   [{}, ["restart", "restart"]],
   [{ progress: "Paused" }, ["restart"]],
   [{ intent: "Withdrawn" }, ["restart"]],
+  [{ progress: "Paused", nodes: 7 }, ["restart"]],
 ])("with %j, Lifeboat requests a refused restart again or not: %j", async (spec, asked) => {
   const on = asPartOfWeekend(stage(RESTART, () => 500));
   await until(on, () => on.asked.length === 1);

@@ -229,8 +229,11 @@ test.each([
   ["is withdrawn",    rolling({ spec: WITHDRAWN }),                          "Withdrawn Running"],
   ["has ended",       rolling({ status: { phase: "Stopped" } }),             "Withdrawn Running"],
   ["was recreated",   rolling({ uid: "other", spec: WITHDRAWN }),            "Evacuate Running"],
+  ["cannot be read",  "kernel: spec.progress: Invalid input",                "Evacuate Paused"],
+  ["runs beside one that cannot be read", "kernel-2: spec: Invalid input",   "Evacuate Running"],
 ] as const)("when a RollingMaintenance %s, the NodeEvacuation of its node becomes $2", (_, rm, expected) => {
-  const { spec } = asPartOf(partOf(rolling(), "node-1", { phase: "Evacuating" }), [rm]);
+  const all = typeof rm === "string" ? { items: [], odd: [rm] } : { items: [rm], odd: [] };
+  const { spec } = asPartOf(partOf(rolling(), "node-1", { phase: "Evacuating" }), all);
   expect(`${spec.intent} ${spec.progress}`).toBe(expected);
 });
 
