@@ -74,14 +74,14 @@ interface Maintenance {
 }
 
 /**
- * Reads the objects of node maintenance. Returns undefined if a read fails, for example because the cluster has the
- * CRDs of an older version.
+ * Reads the objects of node maintenance. Returns undefined if a read fails or an object cannot be parsed, for example
+ * because the cluster has the CRDs of an older version.
  */
 async function readMaintenance({ cluster, onFailure }: Observer): Promise<Maintenance | undefined> {
   try {
     const [nodeEvacuations, rolling] = await Promise.all([
-      cluster.list("nodeevacuations"),
-      cluster.list("rollingmaintenances"),
+      cluster.list("nodeevacuations", { strict: true }),
+      cluster.list("rollingmaintenances", { strict: true }),
     ]);
     return { nodeEvacuations, rolling };
   } catch (error) {

@@ -56,6 +56,19 @@ test.each(all)(
   },
 );
 
+test.each([
+  ["readable", { nodes: { names: ["node02"] } }, true],
+  ["unreadable", { nodes: 7 }, false],
+])("an old NodeEvacuation beside a RollingMaintenance that is %s is deleted: $2", async (_, spec, isDeleted) => {
+  const fake = created({ progress: "Paused" });
+  const ended = { ...KINDS.nodeevacuations.status, completionTime: time(-31 * DAY) };
+  const metadata = { ...METADATA, labels: OWN };
+  fake.api.put("nodeevacuations", { ...KINDS.nodeevacuations, metadata, status: ended });
+  fake.api.put("rollingmaintenances", { metadata: { ...METADATA, name: "weekend", uid: "w" }, spec, status: {} });
+  await openApp(fake).reconcile();
+  expect(fake.api.object("nodeevacuations", { name: "bios" }) === undefined).toBe(isDeleted);
+});
+
 test("a RollingMaintenance whose node still waits to be uncordoned is kept with its NodeEvacuation", async () => {
   const fake = created({ progress: "Paused" });
   const status = { completionTime: time(-31 * DAY) };

@@ -9,6 +9,7 @@ import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import {
   DB,
   isRunning,
+  KERNEL,
   phases,
   returnedOf,
   type Stage,
@@ -81,4 +82,13 @@ test.each([
   await ticks(on, 3);
   expect(isRunning(on)).toBe(true);
   expect(on.asked).toEqual(["stop", "start"]);
+});
+
+test("the old Evacuation of a stopped VM is kept while its NodeEvacuation cannot be read", async () => {
+  const on = stage(STOP);
+  await until(on, () => phases(on).includes("Stopped"));
+  on.fake.api.merge("nodeevacuations", KERNEL, { spec: { nodeName: 7 } });
+  on.app.pass(400 * 24 * 3600);
+  await on.app.reconcile();
+  expect(phases(on)).toEqual(["Stopped"]);
 });
