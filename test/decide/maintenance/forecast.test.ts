@@ -37,7 +37,7 @@ test.each([
   const odd = new ClusterError({ reason: "Unintelligible", request: "GET a", issue: "x: too large", odd: true });
   const w = nodeWorld({ more: { "virtualmachines apps/a": odd } });
   const { found } = forecastOf(facts({ pods: [launcher("a")], vmis: [vmi] }), w);
-  const whoCanFix = "the owner of the object: correct or shorten the field that the message names";
+  const whoCanFix = "the owner of the object: correct what the message names, or make the object smaller";
   expect(found.verdict).toBe("WillBlock");
   expect(found.pods).toMatchObject([{ outcome: "Blocked", reason: "Unreadable", remedy: whoCanFix }]);
 });

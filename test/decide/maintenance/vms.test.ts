@@ -81,7 +81,7 @@ describe("the next step and the blocker of a VM", () => {
 test("the blocker of a VM names the problem of its VirtualMachine, and any other failed read fails the decision", () => {
   expect(viewOf(pinned, nodeWorld(UNREAD)).blocker).toMatchObject({
     message: "Lifeboat cannot read this VirtualMachine: x: too large",
-    whoCanFix: "the owner of the object: correct or shorten the field that the message names",
+    whoCanFix: "the owner of the object: correct what the message names, or make the object smaller",
   });
   const unreachable = new ClusterError({ reason: "Unreachable" });
   const w = nodeWorld({ more: { [`virtualmachines ${keyOf(web)}`]: unreachable } });
