@@ -24,7 +24,7 @@ const SAFE_ON_CACHED_FACTS: { readonly [Verb in Action["verb"]]?: readonly Decis
   // The patch checks the UID and writes values that never change.
   AnnotateMigration: ["Reconcile"],
   // The write fails if the Evacuation has changed since it was read. A status that ends an Evacuation or records a
-  // failed attempt still needs live facts, because it cannot be undone.
+  // failed attempt still needs live facts, because Lifeboat cannot undo it.
   WriteStatus: ["Reconcile"],
 };
 

@@ -139,8 +139,8 @@ export interface NewEvacuation extends NamespacedName {
 
 /**
  * Contains chains of actions. The actions of a chain are performed in order. A conflict or an error ends the chain,
- * unless the action is optional. A permanent refusal of a budget does not end the chain. If `again` is set, another
- * reconcile follows at once.
+ * unless the action is optional. If the API server permanently refuses a PodDisruptionBudget, the chain continues. If
+ * `again` is set, another reconcile follows at once.
  */
 export interface Plan {
   readonly chains: readonly (readonly Action[])[];

@@ -46,8 +46,8 @@ function memoryOfVms(name: string, { podsOn }: Placement): number {
 }
 
 /**
- * The maximum number of checks per node, on average. Without this limit, planning a large and full cluster would take
- * minutes.
+ * The maximum number of checks of all nodes together, as a multiple of the number of nodes. Without this limit, planning
+ * a large and full cluster would take minutes.
  */
 const MOST_PASSES = 4;
 

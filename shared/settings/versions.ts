@@ -27,7 +27,7 @@ export const VERSIONS = {
     of: "kubernetes",
     since: 35,
     does: "Kubernetes defines resource versions as numbers that grow",
-    lifeboat: "compares resource versions in the relay, for older API servers, too",
+    lifeboat: "the relay compares resource versions, also those of older API servers",
     usedIn: ["infra/relay/stores.ts"],
   },
   deviceTaints: {

@@ -12,7 +12,7 @@ export class PodNetwork {
     this.#ports.set(metadata.uid, ports);
   }
 
-  /** Makes requests for the pod's `containerPort` go to the server that listens on `port` of this machine. */
+  /** Routes requests for the pod's `containerPort` to the server that listens on `port` of this machine. */
   lead(podUid: string, containerPort: number, port: number): void {
     this.#ports.set(podUid, new Map([[containerPort, port]]));
   }
