@@ -79,10 +79,13 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 
 /**
  * Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. For example, Lifeboat
- * could not parse the Evacuation of a stopped VM before.
+ * could not parse the Evacuation of a stopped VM before. Lifeboat 0.3 started such a VM before it ended the
+ * NodeEvacuation, and its Evacuation has the condition Released=True.
  */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
-  const uids = new Set(evacuations.filter(isUnfinished).map(({ spec }) => spec.nodeEvacuation?.uid));
+  const isHeld = ({ status }: EvacuationFacts) =>
+    status.conditions.some((one) => one.type === "Released" && one.status === "False");
+  const uids = new Set(evacuations.filter((e) => isActive(e) || isHeld(e)).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
 }

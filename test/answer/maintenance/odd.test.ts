@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openApp } from "../../support/app.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
 import type { FakeCluster } from "../../support/cluster.ts";
-import { NODE, PINNED, pod } from "../../support/fixtures.ts";
+import { NODE, PINNED, pod, time } from "../../support/fixtures.ts";
 import { at, textOf } from "../../support/json.ts";
 import { created, phaseOf } from "../../support/maintenance/kernel.ts";
 import {
@@ -82,6 +82,19 @@ test.each([
   await ticks(on, 3);
   expect(isRunning(on)).toBe(true);
   expect(on.asked).toEqual(["stop", "start"]);
+});
+
+test("a VM that its owner has stopped after version 0.3 ended the NodeEvacuation stays off", async () => {
+  const on = stage(STOP);
+  await until(on, () => phases(on).includes("Stopped"));
+  const [found] = on.fake.api.objects("evacuations");
+  const key = { namespace: DB.namespace, name: textOf(at(Object(found), "metadata", "name")) };
+  const released = { type: "Released", status: "True", reason: "Released", message: "", lastTransitionTime: time(0) };
+  on.fake.api.merge("evacuations", key, { status: { conditions: [released] } });
+  on.fake.api.merge("nodeevacuations", KERNEL, { status: { phase: "Withdrawn", completionTime: time(0) } });
+  uncordon(on);
+  await ticks(on, 3);
+  expect([isRunning(on), on.asked]).toEqual([false, ["stop"]]);
 });
 
 test("the old Evacuation of a stopped VM is kept while its NodeEvacuation cannot be read", async () => {
