@@ -26,7 +26,7 @@ export interface Left {
 
 export function blockersOf({ views, pods, unread }: Left, w: NodeWorld): readonly NodeBlocker[] {
   // The list of blockers has a maximum length, so the last VMs can be missing from it. VMs that Lifeboat will restart
-  // or stop come first, because Lifeboat does so only after the list has named the VM for TWICE_SECONDS.
+  // or stop come first, because Lifeboat restarts or stops a VM only after the list has named it for TWICE_SECONDS.
   const first = views.toSorted((a, b) => Number(b.way !== undefined) - Number(a.way !== undefined));
   const known = first.flatMap(({ blocker }) => blocker ?? []);
   return withTimes([...overdue(w).map(notBack), ...known, ...podBlockers(pods, views, w), ...unread], w);

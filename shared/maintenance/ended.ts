@@ -13,7 +13,8 @@ import { vmOf } from "./vms.ts";
 import { type NodeNext, type NodeWorld, ownerOf, wantedOf } from "./world.ts";
 
 /**
- * Does the work that remains after the end. Once the node is uncordoned, moves VMs back to it, and starts stopped VMs.
+ * Does the work that remains after the end. Once the node is uncordoned, moves VMs back to it, and starts the VMs that
+ * were stopped.
  */
 export function afterwards(w: NodeWorld): NodeNext | "Nothing" | undefined {
   const { ne } = w;
@@ -44,8 +45,8 @@ function isReturned({ type }: NodeCondition): boolean {
 }
 
 /**
- * Reports the stopped VMs that have not been started again, and the Evacuations that cannot be parsed, because their
- * VMs might be stopped. Lifeboat reconciles the NodeEvacuation until none is left.
+ * Reports the stopped VMs that have not been started again. Reports an Evacuation that cannot be parsed, too, because
+ * its VM might be stopped. Lifeboat reconciles the NodeEvacuation until there is nothing to report.
  */
 function returned(w: NodeWorld): NodeCondition {
   const held = ownEvacuations(w).filter(isHeldOff);

@@ -27,7 +27,7 @@ export const maintenance = {
     ),
     grant("update", VMS, "VMs that cannot migrate are not restarted", { subresource: "restart" }),
     grant("update", VMS, "VMs that cannot migrate are not stopped", { subresource: "stop" }),
-    grant("update", VMS, "VMs that were stopped for a maintenance stay off", { subresource: "start" }),
+    grant("update", VMS, "VMs that Lifeboat stopped for a maintenance are not started again", { subresource: "start" }),
   ],
   events: [
     "Restarted",

@@ -49,8 +49,8 @@ export function forecastOf(facts: PreflightFacts, w: NodeWorld): Forecast {
 }
 
 /**
- * Checks whether each VM to restart fits on another node after the migrations and earlier restarts have used resources
- * there.
+ * Checks whether each VM that is restarted fits on another node, after the migrations and earlier restarts have used
+ * resources there.
  */
 function withRestarts(pods: readonly PodVerdict[], f: PreflightFacts, w: NodeWorld): readonly PodVerdict[] {
   const verdictOf = new Map(pods.map((one) => [keyOf(one), one]));
@@ -120,7 +120,7 @@ export function restartObstacle(vmi: VmiFacts, f: PreflightFacts, w: NodeWorld):
   const next = startOf(pod, vmi, w);
   if (untolerated([CORDON], next.pod.tolerations) === undefined) return MESSAGES.toleratesCordon;
   if (vmi.hostDisk !== undefined) return MESSAGES.hostDisk(vmi.hostDisk);
-  // The old pod is deleted before the new pod starts, so it uses no resources then.
+  // The old pod is deleted before the new pod starts, so the old pod uses no resources then.
   const room = placeInTurn([next], f, { gone: [pod] }).get(pod.uid);
   return notFitting(room, [...f.unread, ...next.pod.unchecked, ...(next.unknown ?? [])]);
 }

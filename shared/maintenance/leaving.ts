@@ -78,8 +78,8 @@ function handedOver(w: NodeWorld): readonly Action[] {
 }
 
 /**
- * Cancels the restart of VMs that their owners have stopped or deleted. A VirtualMachine that cannot be parsed is
- * neither.
+ * Cancels the restart of VMs that their owners have stopped or deleted. A VirtualMachine that cannot be parsed counts
+ * as neither stopped nor deleted.
  */
 function undone(w: NodeWorld): readonly Action[] {
   const here = new Set(vmisOf(w).map(keyOf));
@@ -111,7 +111,7 @@ function isEvicted(subject: Subject, views: readonly VmView[]): boolean {
 
 /**
  * Evicts a pod. Before the eviction of a launcher pod, records the Event about the shutdown. Lifeboat's webhook records
- * this Event for the evictions of other users, but does not review Lifeboat's own evictions.
+ * this Event if another user requests the eviction, but does not review Lifeboat's own evictions.
  */
 function evict({ pod: { namespace, name, uid }, vmi }: Subject, { ne }: NodeWorld): readonly Action[] {
   const eviction: Action = { verb: "EvictPod", pod: { namespace, name, uid } };

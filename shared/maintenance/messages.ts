@@ -85,7 +85,8 @@ export const MAINTENANCE_MESSAGES = {
   notBackFix: ({ namespace, spec }: EvacuationFacts) =>
     `the VM's owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
   evictionRefused: "a webhook or a policy of another product refuses its eviction",
-  evictionRefusedFix: (nodeName: string) => `an administrator: kubectl drain ${nodeName} prints what refuses it`,
+  evictionRefusedFix: (nodeName: string) =>
+    `an administrator: kubectl drain ${nodeName} prints what refuses the eviction`,
 
   // Messages of the forecast about restarts and stops.
   willRestart: "cannot migrate: KubeVirt restarts it on another node, as requested",
@@ -99,7 +100,7 @@ export const MAINTENANCE_MESSAGES = {
   podNotFound: "its pod was not found",
   toleratesCordon: "it tolerates the cordon, and could start on this node again",
   hostDisk: (disk: string) =>
-    `its disk ${disk} is a file of this node: on another node it would start with a different disk`,
+    `its disk ${disk} is a file of this node: on another node, the VM would start with a different disk`,
   roomUnknown: (unknown: readonly string[]) =>
     `Lifeboat cannot judge whether it fits on another node; not checked: ${unknown.join(", ")}`,
 

@@ -153,7 +153,10 @@ function settled(one: VmOutcome, w: NodeWorld): VmOutcome {
   }
 }
 
-/** Returns whether the VM's Evacuation is active, or might be one that cannot be parsed. The outcome then stays open. */
+/**
+ * Returns true if the VM's Evacuation is active, so that the outcome is still open. Also returns true if an Evacuation
+ * cannot be parsed, because this Evacuation might be the VM's.
+ */
 function isOpen(own: EvacuationFacts | undefined, w: NodeWorld): boolean {
   return (own !== undefined && isActive(own)) || oddEvacuations(w).length > 0;
 }

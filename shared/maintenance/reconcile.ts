@@ -126,7 +126,7 @@ const NOTHING: Examined = { done: [], failures: 0, vmis: [], isUnderWay: false, 
 
 /**
  * Performs all actions of a step, and then writes the status. If a permission is missing, the status names the refused
- * request. If an action of `first` is not done for another reason, Lifeboat does not write the status.
+ * request. If anything else prevents an action of `first`, Lifeboat does not write the status.
  */
 async function act(ne: NodeEvacuationFacts, next: NodeNext, deps: Maintaining): Promise<Examined> {
   const { chains = [], first = [] } = next;

@@ -77,7 +77,7 @@ function drained(w: NodeWorld): NodeNext | undefined {
 
 /**
  * Refuses a NodeEvacuation with `schedule.after`, which names another NodeEvacuation. Lifeboat 0.3 started this drain
- * only after the other. This version would start both drains at the same time.
+ * only after the other drain. This version would start both drains at the same time.
  */
 function chained(w: NodeWorld): NodeNext | undefined {
   const { after } = w.ne.spec.schedule;
@@ -178,7 +178,7 @@ function judged(w: NodeWorld): NodeNext | undefined {
 function uncordoned(w: NodeWorld): NodeNext | undefined {
   const node = nodeToDrain(w);
   if (node?.unschedulable !== false) return undefined;
-  // Starts stopped VMs. Removes the old blockers from the status, because they might no longer be correct.
+  // Starts the VMs that were stopped. Removes the old blockers from the status, because they might be outdated.
   const first = [...disowned(w), ...starts(w)];
   return { phase: "Paused", message: MESSAGES.uncordoned(node.name), more: { blockers: [] }, first };
 }

@@ -1,4 +1,7 @@
-/** Finds the objects of a node that Lifeboat cannot parse. A VM or a pod might still be on the node because of each. */
+/**
+ * Finds the objects of a node that Lifeboat cannot parse. Because of each of these objects, a VM or a pod might still
+ * be on the node.
+ */
 import { together } from "../facts/facts.ts";
 import type { NamespacedName } from "../kube/facts.ts";
 import type { NodeBlocker } from "../kube/node-evacuation.ts";
@@ -31,8 +34,8 @@ export function unreadableEvacuations(w: NodeWorld): readonly NodeBlocker[] {
 }
 
 /**
- * Lists all objects that cannot be parsed: VMIs, Evacuations, pods of the node, and VMIs that only their launcher pod
- * on the node names.
+ * Lists all objects that cannot be parsed: VMIs, Evacuations, pods of the node, and VMIs that Lifeboat knows only from
+ * their launcher pod on the node.
  */
 export function unreadableOn(w: NodeWorld): readonly NodeBlocker[] {
   const { nodeName } = w.ne.spec;

@@ -159,8 +159,8 @@ function staying(vmi: VmiFacts, blocker: NodeBlocker, w: NodeWorld): VmView {
 }
 
 /**
- * Lifeboat restarts or stops only VMs with these run strategies, because KubeVirt's subresource `start` restores them
- * after a stop.
+ * Lifeboat restarts or stops only VMs with these run strategies, because KubeVirt's subresource `start` restores the
+ * run strategy after a stop.
  */
 const RESTARTABLE: readonly string[] = ["Always", "Manual", "RerunOnFailure"];
 const ASKED: readonly unknown[] = ["Restarting", "Stopping", "Restarted", "Stopped"];
@@ -196,7 +196,7 @@ function whyNot(vmi: VmiFacts, w: NodeWorld): string | undefined {
   if (!RESTARTABLE.includes(vm.runStrategy)) return MESSAGES.notRestartable(vm.runStrategy);
   const isDone = ownEvacuations(w).some((e) => isShutdown(e) && isOf(e, vmi) && ASKED.includes(e.status.phase));
   if (isDone) return MESSAGES.alreadyShutDown;
-  // An Evacuation that cannot be parsed might have ended this guest, or might be ending another one.
+  // An Evacuation that cannot be parsed might have shut down this guest, or might be shutting down another guest.
   const [odd] = oddEvacuations(w);
   return odd === undefined ? undefined : MESSAGES.maybeShutDown(odd);
 }

@@ -190,8 +190,8 @@ function waitsForRollout(w: RollingWorld): RollingNext | undefined {
 }
 
 /**
- * The next node can start. Lifeboat first writes the phase Starting of this node into the status. If two processes
- * choose different nodes at the same time, only one of the two writes succeeds.
+ * The drain of the next node can start. Lifeboat first writes the phase Starting of this node into the status. If two
+ * processes choose different nodes at the same time, only one of the two writes succeeds.
  */
 function claims(w: RollingWorld): RollingNext | undefined {
   const next = w.rows.find(isPendingRow);
