@@ -30,7 +30,7 @@ export interface Listed<T> {
 interface Around {
   readonly name: string;
   readonly nodes: readonly FitNode[];
-  /** Evacuations, including all Evacuations of the cluster that have not ended. */
+  /** All active Evacuations of the cluster, and ended Evacuations from the node to drain. */
   readonly evacuations: readonly EvacuationFacts[];
 }
 

@@ -143,7 +143,7 @@ export interface RoomFound {
    * these nodes.
    */
   readonly nodes: number;
-  /** Fields that KubeVirt may or may not set in the next pod. A pod with these fields would not fit. */
+  /** Fields that are uncertain in the next pod. With some of their possible values, the pod would not fit. */
   readonly unsure?: readonly string[];
   /** The reason why the pod fits on no node. */
   readonly message?: string;

@@ -34,7 +34,7 @@ export const PREFLIGHT_MESSAGES = {
   // The duration
   basedOn: (migrations: number) => `based on ${counted(migrations, "finished migration")}`,
   basedOnPace: (slow: string, fast: string) =>
-    `no migration has finished yet: ${slow === fast ? fast : `between ${slow} and ${fast}`} for each VM`,
+    `no migration has finished yet: assumes ${slow === fast ? fast : `between ${slow} and ${fast}`} for each VM`,
   time: ({ moves, atOnce, seconds, basis }: DrainTime) => {
     const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
     const range = least === most ? least : `${least} to ${most}`;
@@ -108,7 +108,7 @@ export const PREFLIGHT_MESSAGES = {
   notChecked: (field: string, pod: Pod) => `${field} of pod ${keyOf(pod)}: not checked`,
   nextPodUnknown: (vm: Pod, field: string) => `which requirements the next pod of VM ${keyOf(vm)} has: ${field}`,
   nextPodUnsure: (vm: Pod, field: string) =>
-    `whether the next pod of VM ${keyOf(vm)} has ${field}: a pod with ${field} fits on no node`,
+    `whether the next pod of VM ${keyOf(vm)} fits on another node: this can depend on ${field}`,
   whenGone,
   noReplacement: (pod: Pod, budget: string) =>
     whenGone(pod, `PodDisruptionBudget ${budget} allows no eviction, and no controller replaces the missing pod`),

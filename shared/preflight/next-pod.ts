@@ -1,8 +1,8 @@
 /**
  * Predicts the next launcher pod of a VM. KubeVirt renders the target pod of a migration from the VMI and the KubeVirt
- * object. It renders the pod of a new start from the template of the VirtualMachine. From the current pod, Lifeboat
- * copies only fields that KubeVirt or admission webhooks have added. If a requirement is uncertain, Lifeboat renders
- * two pods: one with the most requirements and one with the fewest. Upstream: `renderLaunchManifest`,
+ * object. KubeVirt renders the pod of a new start from the template of the VirtualMachine. From the current pod,
+ * Lifeboat copies only fields that KubeVirt or admission webhooks have added. If a requirement is uncertain, Lifeboat
+ * renders two pods: one with the most requirements and one with the fewest. Upstream: `renderLaunchManifest`,
  * `NodeSelectorRenderer`, `VMIResourcePredicates` (pkg/virt-controller/services); `createTargetPod`,
  * `prepareNodeSelectorForHostCpuModel` of the migration controller.
  */

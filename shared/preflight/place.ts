@@ -133,8 +133,8 @@ function largestFirst({ pod: a }: Wanted, { pod: b }: Wanted): number {
 }
 
 /**
- * Finds nodes for the pod, with the most requirements that the pod might have. If there are none, finds nodes with the
- * fewest requirements that the pod might have.
+ * Finds nodes for the pod. First assumes the most requirements that the pod might have. If the pod then fits on no
+ * node, assumes the fewest requirements.
  */
 function roomFor({ there, pod, cpu, least }: Wanted, board: Board, w: Seen): RoomFound {
   if (there !== undefined) return { fits: true, node: there, nodes: 1 };

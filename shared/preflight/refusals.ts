@@ -18,7 +18,7 @@ export interface HeldByBudget {
   readonly budget: string;
   /**
    * Says why the replacement of another evicted pod fits on no node. The PodDisruptionBudget allows the eviction of
-   * this pod only once that replacement runs. Absent if no controller creates a replacement.
+   * this pod only when that replacement runs. Absent if no controller creates a replacement.
    */
   readonly room?: RoomFound;
 }

@@ -46,7 +46,7 @@ export function isInTheWay({ outcome, room }: Pick<PodVerdict, "outcome" | "room
   return outcome === "Blocked" || outcome === "ShutsDown" || room?.fits === false;
 }
 
-/** Returns true if the pod must fit on another node. This includes VMs that wait, because they move later. */
+/** Returns true if the VM's next pod needs another node. This includes VMs that wait, because they move later. */
 function needsRoom({ pod, verdict: { outcome } }: Judged): boolean {
   return (outcome === "Moves" || outcome === "Waits") && isLauncher(pod);
 }
@@ -118,8 +118,8 @@ function notJudged(
 }
 
 /**
- * Lists VMs whose next pod might fit on no other node. KubeVirt can render this pod in two ways, and only one of them
- * fits.
+ * Lists VMs whose next pod might fit on no other node. The pod fits only with the fewest requirements that it might
+ * have.
  */
 function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   return pods.flatMap(({ namespace, name, vmi = name, room }) =>
