@@ -28,7 +28,10 @@ export async function eachOf<T, R>(
   return { results, left };
 }
 
-/** The fraction of the list by which the start moves every minute. The golden ratio distributes the starts evenly. */
+/**
+ * Every minute, the position of the first item moves by this fraction of the list's length. The golden ratio
+ * distributes the positions evenly.
+ */
 const STEP = (Math.sqrt(5) - 1) / 2;
 
 /** Rotates the list, so that the first item is different every minute. */

@@ -62,7 +62,7 @@ function isOperators({ controller, kind }: OwnerReference): boolean {
 
 /**
  * Returns the object whose controller created the budget. This object is the budget's owner. If the budget has no
- * owner, it is the pod's owner with the same name as the budget.
+ * owner, this object is the pod's owner with the same name as the budget.
  */
 function controllerOf({ name, owners }: BudgetFacts, pod: PodFacts): string | undefined {
   const owner = owners.find(isOperators) ?? pod.owners.find((one) => isOperators(one) && one.name === name);

@@ -95,8 +95,8 @@ function classOf(key: ClassKey, vmis: readonly PlanVmi[], attempts: readonly Att
 }
 
 /**
- * Returns the running VM that should migrate first. Prefers VMs whose target pods have never failed to find a node,
- * then VMs that their owners offer for this purpose, then small VMs.
+ * Returns the running VM that should migrate first. VMs with a target pod that fitted on no node come last. Prefers VMs
+ * that their owners offer for this purpose, then small VMs.
  */
 function canaryOf(vmis: readonly PlanVmi[], attempts: readonly Attempt[]): PlanVmi | undefined {
   const homeless = new Set(attempts.map(({ vm }) => vm));

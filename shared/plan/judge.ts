@@ -46,7 +46,7 @@ export function judge(name: string, p: Placement, given: Given): NodeJudged | un
 
 /**
  * Returns true if the verdict is Unknown because some facts could not be read. In the cluster, Lifeboat's own verdict
- * can differ, because it might be allowed to read more than the user.
+ * can differ, because Lifeboat might be allowed to read more than the user.
  */
 export function isUnjudged({ verdict }: Preflight, { unread }: Pick<PreflightFacts, "unread">): boolean {
   return verdict === "Unknown" && unread.length > 0;

@@ -46,8 +46,8 @@ function memoryOfVms(name: string, { podsOn }: Placement): number {
 }
 
 /**
- * The maximum number of checks of all nodes together, as a multiple of the number of nodes. Without this limit, planning
- * a large and full cluster would take minutes.
+ * The maximum number of checks, as a multiple of the number of nodes. Each check is about one node. Without this limit,
+ * planning a large and full cluster would take minutes.
  */
 const MOST_PASSES = 4;
 
@@ -85,8 +85,8 @@ const GIB = 1024 ** 3;
 
 /**
  * Returns a message about the VMs that fit on no other node. The message compares their memory with the free memory of
- * the node that has the most. If memory is not the obstacle, the message says why the first of these VMs fits on no
- * node. Returns undefined if every VM fits on another node.
+ * the node that has the most free memory. If memory is not the obstacle, the message says why the first of these VMs
+ * fits on no node. Returns undefined if every VM fits on another node.
  */
 export function shortageOf({ judged }: Pick<Step, "judged">): string | undefined {
   const homeless = judged.facts.pods.filter((pod) => {

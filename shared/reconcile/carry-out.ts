@@ -39,8 +39,8 @@ export interface Result {
   readonly refused: number;
   readonly left: number;
   /**
-   * True if another reconcile should follow immediately, because an action needs another step or another process
-   * changed the object first.
+   * True if another reconcile should follow immediately, because an action needs another step, or because another
+   * process changed the object first.
    */
   readonly again: boolean;
   /** Names of nodes under pressure that VMs are leaving. Another VM may now be allowed to leave such a node. */

@@ -22,8 +22,8 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the ValidatingAdmissionPolicy against deletions for NoExecute taints is installed. Reads
- * the policy only if the feature gate NoExecuteTaint is off.
+ * Adds to the settings whether the ValidatingAdmissionPolicy is installed that protects pods from the taint manager.
+ * Reads the policy only if the feature gate NoExecuteTaint is off.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
@@ -61,8 +61,8 @@ export async function readTaints(nodes: readonly NodeFacts[], cluster: Client) {
 }
 
 /**
- * Returns the pods of these VMIs. Leaves out pods whose VMI is missing or on another node, because the reconcile of
- * that VMI handles them.
+ * Returns the pods of these VMIs. Leaves out pods whose VMI is not in `vmis`, because the reconcile of that VMI handles
+ * these pods.
  */
 export function ofThese(vmis: readonly VmiFacts[], pods: readonly PodFacts[]): readonly PodFacts[] {
   const keys = new Set(vmis.map(keyOf));
