@@ -22,8 +22,8 @@ export function annotated(migration: MigrationFacts, f: EvacuationCase): readonl
 }
 
 /**
- * Adds actions that annotate the VM's migrations with their cause, unless they have this annotation. Includes
- * migrations of this Evacuation that have ended. Adds no action if this process does not watch migrations.
+ * Adds actions that annotate the VM's migrations with their cause if the annotation is missing. Includes migrations of
+ * this Evacuation that have ended. Adds no action if this process does not watch migrations.
  */
 export function withCauses(next: Next, f: EvacuationCase): Next {
   if (f.w.isWatched !== true) return next;

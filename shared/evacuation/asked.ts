@@ -53,7 +53,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: hasMigrated, answer: movedAway },
   { asked: "restart", since: "the VM runs again", so: "the evacuation ends: Restarted",
     applies: (q) => isAnother(q) && q.f?.vmi.phase === "Running" && q.f.vmi.nodeName !== undefined, answer: restarted },
-  { asked: "restart", since: "the VM is off or about to start, and its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "Lifeboat does not wait: KubeVirt starts the VM, unless its owner has stopped or deleted it",
+  { asked: "restart", since: "the VM is off or about to start; its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "Lifeboat does not wait: KubeVirt starts the VM, unless its owner has stopped or deleted it",
     applies: (q) => (isOff(q.f?.vmi) || isAnother(q)) && isWithdrawn(q.e), answer: () => withdrawn(MESSAGES.withdrawnWhileOff) },
   { asked: "restart", since: "the VM is about to start", so: "Lifeboat waits",
     applies: isAnother, answer: ({ e }) => asked(e, "Starting", MESSAGES.startsElsewhere) },

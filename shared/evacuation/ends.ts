@@ -97,9 +97,9 @@ export function exhausted(f: EvacuationCase): Next | undefined {
 }
 
 /**
- * Ends the Evacuation if the eviction strategy is unknown or None. Also ends an Evacuation that a person requested, if
- * the VM cannot migrate. The second rule does not apply if the VM has an evacuationNodeName or a migration, or if an
- * external controller moves the VM.
+ * Ends the Evacuation if the eviction strategy is unknown or None. Also ends an Evacuation that a person requested if
+ * all of this is true: the VM cannot migrate, it has neither an evacuationNodeName nor a migration, and no external
+ * controller moves it.
  */
 export function cannotMigrate(f: EvacuationCase): Next | undefined {
   const { e, vmi, migration, w } = f;
@@ -219,7 +219,7 @@ function leftOf(
 
 /**
  * Cleans up after an Evacuation has ended, and records the cleanup in the Evacuation's status. If this process stops
- * first, another process cleans up.
+ * before the cleanup, another process cleans up.
  */
 export function release(e: EvacuationFacts, w: EvacuationWorld): readonly Action[] {
   const said = (why?: string): Action => {

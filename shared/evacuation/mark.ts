@@ -51,8 +51,8 @@ export function markActions(
           },
         ]
       : [];
-  // PodDisruptionBudgets do not stop the scheduler, the taint manager or the kubelet. If a budget cannot refuse the
-  // request, the evacuation therefore continues even if Lifeboat cannot create the budget.
+  // PodDisruptionBudgets do not stop the scheduler, the taint manager or the kubelet. If budgets cannot refuse the
+  // request, the evacuation needs no budget, and continues even if Lifeboat cannot create the budget.
   const isAsked = CAUSE[cause].asksToEvict;
   const budget = ensureBudget(vmi, settings).map((create) =>
     isAsked ? create : { ...create, optional: true as const },
@@ -95,8 +95,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 }
 
 /**
- * The maximum time, in seconds, between the creation of the Evacuation and the moment at which the same admission
- * review sets the evacuationNodeName: the webhook's timeout plus a margin.
+ * After an admission review has created an Evacuation, it sets the evacuationNodeName within this number of seconds:
+ * the webhook's timeout plus a margin.
  */
 const MARKING_SECONDS = 15;
 

@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Reasons that disappear within moments only if somebody acts. */
+/** Unless somebody acts, these reasons last longer than a few moments. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",

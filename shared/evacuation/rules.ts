@@ -126,7 +126,7 @@ function migrationStuck(f: EvacuationCase): Next | undefined {
  */
 const STARTS_SECONDS = 20;
 
-/** KubeVirt has just created a migration that has not started. Lifeboat annotates it and leaves the phase Pending. */
+/** KubeVirt has just created a migration that has not started. Lifeboat annotates it, and the phase stays Pending. */
 function aboutToStart(f: EvacuationCase): Next | undefined {
   const { e, migration, w } = f;
   const { phase = "Pending" } = e.status;

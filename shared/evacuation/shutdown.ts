@@ -1,7 +1,7 @@
 /**
  * Contains the code that asked.ts and start-again.ts share. Their rules restart, stop or start a VM that cannot be
- * migrated. KubeVirt's API checks no precondition of such a request, so Lifeboat checks each request just before it
- * sends it. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
+ * migrated. KubeVirt's API checks no precondition of such a request, so Lifeboat checks the preconditions just before
+ * each request. Upstream: pkg/virt-api/rest/lifecycle.go, and syncRunStrategy of virt-controller.
  */
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";

@@ -37,8 +37,8 @@ export interface Next {
   readonly message: string;
   readonly more?: Partial<EvacuationStatus>;
   /**
-   * Whether KubeVirt does not start the migration although its limits allow it. If undefined, the condition Stalled is
-   * not changed.
+   * True if KubeVirt has not started the migration although KubeVirt's limits allow the start. If undefined, the
+   * condition Stalled is not changed.
    */
   readonly stalled?: boolean | undefined;
   /** Whether the cleanup of an ended Evacuation is complete. */
@@ -86,7 +86,7 @@ export function inheritedAttempts({ status, spec }: EvacuationFacts): number {
   return Math.min(Math.max(status.attempts, spec.inherited?.attempts ?? 0), MOST_ATTEMPTS);
 }
 
-/** The time in seconds after the deadline in which the requester or the scheduler might still delete the pod. */
+/** For this number of seconds after the deadline, the requester or the scheduler might still delete the pod. */
 export const LATEST_SECONDS = 30;
 
 /**

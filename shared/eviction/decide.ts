@@ -71,7 +71,7 @@ export interface EvictionFacts extends Moment {
    * creates a PodDisruptionBudget.
    */
   readonly hasBudget?: boolean;
-  /** Migrations of the VMI, which are read only if `doMigrationsDecide` returns true. */
+  /** The VMI's migrations. Lifeboat reads them only if `doMigrationsDecide` returns true. */
   readonly migrations: readonly MigrationFacts[];
 }
 

@@ -13,7 +13,7 @@ import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
  * Says what happens to the guest, for each reason whose verdict alone could mislead. For example, Lifeboat refuses an
- * eviction, and the VM moves.
+ * eviction although the VM moves.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {
   StrategyNone: "the guest is shut down",

@@ -60,7 +60,7 @@ export const MESSAGE = {
     `${username} asked to evict pod ${pod.name}: ${next}`,
   evacuates: ({ nodeName }: VmiFacts) => `evacuating the VM from node ${nodeName}`,
   waitsForController: ({ nodeName }: VmiFacts, strategy: string) =>
-    `marked for evacuation from node ${nodeName}; eviction strategy ${strategy}: the VM's external controller has to move the VM`,
+    `the VM is marked for evacuation from node ${nodeName}; eviction strategy ${strategy}: the VM's external controller has to move the VM`,
   markedByKubeVirt: ({ nodeName }: VmiFacts) => `KubeVirt has marked the VM for evacuation from node ${nodeName}`,
 } as const;
 
@@ -93,7 +93,7 @@ export const REMEDY = {
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough quota for a second pod of the VM while the VM moves",
   NoRoom:
-    "an administrator: add a node, or free room on another node; if the message names Taints, uncordon a node or remove its taint",
+    "an administrator: add a node, or make room on another node; if the message names Taints, uncordon a node or remove its taint",
   Unmanaged: "the person who drains: kubectl drain --force deletes the pod, and nothing creates it again",
   LocalStorage: "the person who drains: add --delete-emptydir-data, which loses the data in the pod's emptyDir volumes",
   StrategyNone: "the VM's owner: set evictionStrategy LiveMigrate; otherwise the drain shuts the guest down",
@@ -180,7 +180,7 @@ function progressText({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts 
     case "Withdrawn":
       return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before ${until}, but KubeVirt itself can still evacuate the VM`;
     case "BackingOff":
-      return `evacuation of ${vmi} waits until ${until} after ${failures(attempts, maxAttempts)}: ${message}`;
+      return `evacuation of ${vmi} waits until ${until}, because ${failures(attempts, maxAttempts)}: ${message}`;
     case "Blocked":
       return `${vmi} cannot leave node ${nodeName}: ${message}; ${remedyOfBlocked(reason)}`;
     case "WaitingForExternalController":

@@ -126,7 +126,7 @@ function decideForLiveVmi(f: DeletionFacts, vmi: VmiFacts, disruption: Disruptio
 }
 
 /**
- * The time after the deadline in which Lifeboat still protects the source pod of a post-copy migration. Until the
+ * After the deadline, Lifeboat protects the source pod of a post-copy migration for this additional time. Until the
  * migration ends, the guest needs the memory of this pod.
  */
 const POST_COPY_MS = 300_000;

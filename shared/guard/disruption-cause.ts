@@ -44,9 +44,9 @@ export interface DisruptionSubject {
 type Terms = DeletionTerms & { readonly node?: NodeFacts };
 
 /**
- * Lists the disruptions that Evacuations of the pod record, oldest first. A disruption is listed until its Evacuation
- * has ended and the back-off is over. If the Evacuation ended as a Duplicate of an older Evacuation, the older
- * Evacuation determines how long the disruption is listed.
+ * Lists the disruptions that are recorded in the pod's Evacuations, oldest first. A disruption is listed until its
+ * Evacuation has ended and the back-off is over. If the Evacuation ended as a Duplicate of an older Evacuation, the
+ * older Evacuation determines how long the disruption is listed.
  */
 export function knownDisruptions(
   { pod, vmi, evacuations, podUID }: DisruptionSubject,

@@ -17,8 +17,8 @@ export const GUARD_MESSAGES = {
     `deletion of pod "${pod.name}" (cause ${cause}) waits until VMI "${vmi.namespace}/${vmi.name}" has moved, ` +
     `at the latest until ${until}`,
   refused: ({ requester, pod }: Deletion, cause: Cause, nodeName: Where, until: string) =>
-    `${requester} deletes pod ${pod.name} (cause ${cause}): refused until the VM has left node ${nodeName}, ` +
-    `at the latest until ${until}`,
+    `${requester} deletes pod ${pod.name} (cause ${cause}): Lifeboat refuses the deletion until the VM has left ` +
+    `node ${nodeName}, at the latest until ${until}`,
   allowed: ({ requester, pod }: Deletion, cause: Cause, why: string) =>
     `${requester} deletes pod ${pod.name} (cause ${cause}), and the VM ends with it: ${why}`,
   unknownStrategy: (field: string, value: string) => `KubeVirt does not know ${field} "${value}"`,

@@ -186,8 +186,8 @@ function isCandidate({ vmi, pod }: VmOnNode, { ending, evacuations, settings, no
 }
 
 /**
- * Compares two VMs. The VM with the lower priority comes first. If the priorities are equal, the VM whose guest memory
- * exceeds its pod's memory request by more comes first.
+ * Compares two VMs. The VM with the lower priority comes first. If the priorities are equal, the VM with more guest
+ * memory above its pod's memory request comes first.
  */
 function byCost(a: VmOnNode, b: VmOnNode): number {
   return (a.pod.priority ?? 0) - (b.pod.priority ?? 0) || overRequest(b) - overRequest(a);

@@ -131,7 +131,7 @@ const shutdownText = `${NAMED} will be shut down: eviction strategy LiveMigrateI
 // prettier-ignore
 test.each<[what: string, tweak: Partial<EvictionFacts>, reason: string, message: string]>([
   ["starts an evacuation",             {},                          "EvacuationTriggered", `${asked} evacuating the VM from node node01`],
-  ["marks a VM with strategy External", { vmi: vmi(external) },      "EvacuationTriggered", `${asked} marked for evacuation from node node01; eviction strategy External: the VM's external controller has to move the VM`],
+  ["marks a VM with strategy External", { vmi: vmi(external) },      "EvacuationTriggered", `${asked} the VM is marked for evacuation from node node01; eviction strategy External: the VM's external controller has to move the VM`],
   ["finds a VM that KubeVirt marked",  { vmi: marked() },           "EvacuationTriggered", `${asked} KubeVirt has marked the VM for evacuation from node node01`],
   ["is refused",                       { vmi: vmi(PINNED) },        "EvictionRefused",     pinnedText],
   ["shuts the VM down",                { vmi: vmi(ifPossible) },    "ShutdownByStrategy",  shutdownText],

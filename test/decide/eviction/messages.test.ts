@@ -86,7 +86,7 @@ const ABANDONED = `the last evacuation of ${NAMED} was abandoned: 5 attempts hav
 const withdrawn = endedEvacuation("Withdrawn", { ...older, status: { nextAttemptTime: time(20) } });
 const WITHDRAWN = `the last evacuation of ${NAMED} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before 2026-03-01T12:00:20Z, but KubeVirt itself can still evacuate the VM`;
 const backingOff = { phase: "BackingOff", attempts: 2, message: "no room", nextAttemptTime: time(40) } as const;
-const BACKING_OFF = `evacuation of ${NAMED} waits until 2026-03-01T12:00:40Z after 2 of 5 attempts have failed: no room`;
+const BACKING_OFF = `evacuation of ${NAMED} waits until 2026-03-01T12:00:40Z, because 2 of 5 attempts have failed: no room`;
 const blocked = {
   phase: "Blocked",
   reason: "DisksNotLiveMigratable",

@@ -94,6 +94,6 @@ test("a deletion for a device taint is refused, even if a virt-handler needs the
 });
 
 test("the Event of a refusal names requester, pod, node and deadline", () => {
-  const message = `${SCHEDULER} deletes pod ${pod().name} (cause Preemption): refused until the VM has left node ${NODE}, at the latest until ${time(120)}`;
+  const message = `${SCHEDULER} deletes pod ${pod().name} (cause Preemption): Lifeboat refuses the deletion until the VM has left node ${NODE}, at the latest until ${time(120)}`;
   expect(refused({}).events).toMatchObject([{ reason: "DeletionRefused", message }]);
 });

@@ -145,7 +145,7 @@ describe("before the kubelet evicts, VMs leave a node under pressure", () => {
     expect(leaving([going, last])).toEqual([]);
     expect(leaving([vmOnNode("large", { request: 9, guest: 12 }), last])).toEqual(["last"]);
     const reported = only("Event", planPressure(pressureWorld([last])).chains.flat());
-    expect(reported.map(({ message }) => message).join()).toContain("although it has just moved");
+    expect(reported.map(({ message }) => message).join()).toContain("the VM has just moved");
   });
 
   describe("if they are External:", () => {
