@@ -51,11 +51,11 @@ export type Action =
     }
   /**
    * Creates a PodDisruptionBudget for a VM. If `missing` is set, does not check whether the VM already has a budget.
-   * After a permanent refusal of the budget, Lifeboat still performs the next actions. If `optional` is set, Lifeboat
-   * performs them after any error.
+   * If the API server permanently refuses the budget, Lifeboat still performs the next actions. If `optional` is set,
+   * Lifeboat performs them after any error.
    */
   | { readonly verb: "CreateBudget"; readonly vmi: VmiFacts; readonly missing?: true; readonly optional?: true }
-  /** Corrects minAvailable, selector and owner of Lifeboat's budget. A permanent refusal does not end the chain. */
+  /** Corrects minAvailable, selector and owner of Lifeboat's budget. After a permanent refusal, the chain continues. */
   | { readonly verb: "RepairBudget"; readonly budget: BudgetFacts; readonly vmi: VmiFacts }
   | { readonly verb: "DeleteBudget"; readonly budget: BudgetFacts }
   /** Deletes a pod. If `graceSeconds` is absent, the pod's own grace period applies. */

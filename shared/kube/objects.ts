@@ -96,7 +96,7 @@ export function isBeingReceived({ phase, decentralized }: VmiFacts): boolean {
 
 /**
  * Returns whether the VMI's `status.activePods` contains the pod. Only KubeVirt writes this field. A pod's labels and
- * owners prove nothing, because the pod's creator can write any.
+ * owners prove nothing, because the pod's creator can write any labels and owners.
  */
 export function isListedBy(vmi: VmiFacts, { namespace, uid }: PodFacts): boolean {
   return vmi.namespace === namespace && Object.hasOwn(vmi.activePods, uid);

@@ -38,7 +38,7 @@ export interface NodeRequirements {
 /** A required anti-affinity term. The selected pods must not be in the same topology domain. */
 export interface PodTerm {
   readonly topologyKey: string;
-  /** The namespaces of the selected pods. If empty, only the pod's own namespace, unless `allNamespaces` is set. */
+  /** The namespaces of the selected pods. An empty list means the pod's own namespace unless `allNamespaces` is set. */
   readonly namespaces: readonly string[];
   readonly allNamespaces?: boolean;
   readonly selector?: LabelSelector;
@@ -59,7 +59,7 @@ export interface SpreadConstraint {
 
 /** The fields of a pod with which kube-scheduler scores nodes. */
 export interface PlacementTerms {
-  /** Required pod affinity. kube-scheduler prefers nodes near this pod for a new pod that these terms select. */
+  /** Required pod affinity. If these terms select a new pod, kube-scheduler prefers nodes near this pod. */
   readonly near: readonly PodTerm[];
   /** Preferred pod affinity. Anti-affinity has a negative weight. */
   readonly preferred: readonly (PodTerm & { readonly weight: number })[];

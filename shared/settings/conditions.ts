@@ -40,7 +40,7 @@ export function reportConditions(
 function guardHolds({ holds }: ConfigurationFindings): readonly Verdict[] {
   if (holds === undefined) return [];
   const { reason, fix } = holds;
-  const message = [holds.message, ...(fix === undefined ? [] : [fix])].join(": ");
+  const message = [holds.message, ...(fix === undefined ? [] : [fix])].join(". To fix this: ");
   return [{ type: "GuardHolds", status: reason === "Holds" ? "True" : "False", reason, message }];
 }
 

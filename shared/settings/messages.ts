@@ -12,7 +12,7 @@ export const SETTINGS_MESSAGES = {
   partlyInForce: (problems: readonly string[]) =>
     `${problems.join("; ")}. These fields have their defaults, unknown gates are off, and the other fields apply`,
   permitted: "Lifeboat has the permissions that this configuration needs",
-  lacking: (permissions: readonly string[]) => `the service account may not ${permissions.join(", ")}`,
+  lacking: (permissions: readonly string[]) => `the service account is not allowed to ${permissions.join(", ")}`,
   webhookCalled: "The API server asks Lifeboat about evictions",
   notCalledYet: "Lifeboat has no record of an eviction review in this cluster, which is normal after an installation",
   allDecided: "Lifeboat could read what it needed for every eviction on record",

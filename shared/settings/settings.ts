@@ -62,7 +62,7 @@ export const SCHEMA = {
     stuckSeconds: seconds(180),
     /**
      * For this time after a move, descheduling does not move the VM again. Node pressure moves such a VM last, and only
-     * if no other VM is leaving its node. 0 disables both.
+     * if no other VM is leaving its node. With 0, neither of these two rules applies.
      */
     cooldownSeconds: seconds(900),
     /** How long an Evacuation is kept after its end. */

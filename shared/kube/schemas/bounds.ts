@@ -23,7 +23,7 @@ function kilobytes(length: number): string {
   return `${Math.ceil(length / 1024)} KiB`;
 }
 
-/** The maximum length of a pod's labels and annotations, in characters. */
+/** The maximum length of a pod's labels and annotations together, in characters. */
 const LARGEST_TEXTS = 16 * 1024;
 
 export function checkTexts(maps: readonly (Texts | undefined)[], issues: Issues): void {

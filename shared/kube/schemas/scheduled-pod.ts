@@ -121,8 +121,8 @@ function newMemory() {
 }
 
 /**
- * The maximum length of the labels of all pods in a list, in characters. Above this limit, a pod is rejected if its own
- * labels have more than FEW_LABELS characters.
+ * The maximum length of the labels of all pods in a list together, in characters. Above this limit, a pod is rejected
+ * if its own labels have more than FEW_LABELS characters.
  */
 const LABELS_OF_A_LIST = 24 * 1024 * 1024;
 const FEW_LABELS = 1024;

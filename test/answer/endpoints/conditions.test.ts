@@ -50,7 +50,7 @@ test("a valid configuration has good conditions, and a second scan writes nothin
 });
 
 test("a missing permission is named in a condition", async () => {
-  const message = "the service account may not list kubevirt.io/kubevirts";
+  const message = "the service account is not allowed to list kubevirt.io/kubevirts";
   const permitted = condition("Permitted", "False", "Forbidden", message);
   expect(await scanned(openApp(fake, without("kubevirts")))).toEqual(saying(permitted));
 });
