@@ -65,8 +65,8 @@ export async function descheduleIfDue(target: Target): Promise<void> {
 }
 
 /**
- * Time limits, in seconds, of the reconcile after a cycle. `afterAnswer` is for a cycle that an HTTP request started,
- * because Cloudflare stops work that continues 30 s after the answer. `ofTick` is for a scheduled cycle.
+ * Time limits, in seconds, of the reconcile after a cycle. `ofTick` is for a scheduled cycle. `afterAnswer` is for a
+ * cycle that an HTTP request started, and is shorter: Cloudflare stops work that continues 30 s after the answer.
  */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 

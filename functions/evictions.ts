@@ -150,7 +150,7 @@ function answerUndecided(posture: Posture, uid: string, key: NamespacedName, err
 
 /**
  * Refuses an eviction if Lifeboat has no memory to review it. The refusal has no Retry-After, because kubectl and the
- * descheduler show the message only without a Retry-After.
+ * descheduler do not show the message of a refusal that has a Retry-After.
  */
 export function refuseUnread(uid: string): review.AdmissionReview {
   return review.refusal(uid, undecidedMessage("eviction", "a pod", BUSY));
@@ -181,7 +181,8 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // A process with a cache also has watches, and a run every minute. A watch or a run reconciles the VM later.
+  // Only Lifeboat in the cluster has a cache. There, a watch or the scheduled run of each minute reconciles the VM
+  // later.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;
@@ -191,8 +192,8 @@ function isFullExaminationNeeded({ decision, facts, created, isCached }: Review,
 }
 
 /**
- * Returns the facts of the review for the reconcile. Returns no facts if the review cleared the VMI's
- * evacuationNodeName, because the facts are then outdated.
+ * Returns the facts that the review has read, so that the reconcile does not read them again. Returns no facts if the
+ * review cleared the VMI's evacuationNodeName, because the facts are then outdated.
  */
 function knownBy({ decision, facts, created }: Review, vmi: VmiFacts): Known {
   if (decision.actions.some(({ verb }) => verb === "Unmark")) return {};

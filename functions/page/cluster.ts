@@ -100,7 +100,7 @@ function verdictOn(lines: readonly NodeLine[], sorted: Sorted, problems: readonl
 
 function blockedAmong(stuck: number, all: number): string {
   if (stuck === 0) return "";
-  if (stuck === all) return all === 1 ? " and blocked" : " and all are blocked";
+  if (stuck === all) return all === 1 ? " and is blocked" : " and all are blocked";
   return ` (${stuck} of them blocked)`;
 }
 

@@ -11,7 +11,7 @@ import { durationText } from "../../shared/settings/time.ts";
 export type Html = ReturnType<typeof html>;
 
 const LONGEST = 1024;
-/** Isolates text from other parties, so that it cannot change the text direction of the page. */
+/** Isolates a text that another party wrote, so that it cannot change the direction of the page's own text. */
 export function isolated(text: string | undefined): Html | "" {
   if (text === undefined || text === "") return "";
   const isLong = text.length > LONGEST;

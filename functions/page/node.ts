@@ -160,7 +160,7 @@ function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacua
 }
 
 const PARTLY_SEEN =
-  "Lifeboat cannot read every pod and VMI of this node: a VM may run here that this page does not show. The log of Lifeboat names the object.";
+  "Lifeboat cannot read every pod and VMI of this node: this page might not show every VM that runs here. The log of Lifeboat names the object that cannot be read.";
 
 function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string {
   const vms = here.length;

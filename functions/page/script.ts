@@ -38,7 +38,7 @@ const follow = (line) => {
   const tell = () => {
     const age = Math.round((performance.now() - seenAt) / 1000);
     line.dataset.state = isSilent ? "silent" : "live";
-    words.textContent = (isSilent ? "cannot be read now, " : "") + "as of " + age + " s ago";
+    words.textContent = (isSilent ? "the last refresh failed; " : "") + "as of " + age + " s ago";
   };
   const refresh = async () => {
     if (document.hidden) return;

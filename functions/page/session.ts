@@ -188,7 +188,7 @@ export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** The number of clusters in the cookie that `visits` omits, because they exceed MOST_CLUSTERS. */
+  /** How many of the cookie's clusters `visits` omits, because the cookie has more than MOST_CLUSTERS. */
   readonly more: number;
 }
 

@@ -169,7 +169,7 @@ interface SignInView {
 
 // prettier-ignore
 const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: string]>> = {
-  NoToken:    ["No token", "Enter the token that opens the cluster."],
+  NoToken:    ["No token", "Enter a token of the cluster."],
   NoCluster:  ["No cluster", "Enter the name that the cluster has in Lifeboat's configuration."],
   CookieFull: ["The cookie is full", "Your browser keeps at most 4 KB of sign-ins. Sign out, then sign in to the clusters that you need."],
   NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],

@@ -60,9 +60,9 @@ describe("an object that cannot be parsed is not taken for absent", () => {
 
   // prettier-ignore
   test.each<[string, path: string, Objects, says: string]>([
-    ["the page of a node with an unreadable VMI",               NODE,    { vmi: oddVmi, pod: plain }, "a VM may run here that this page does not show"],
-    ["the page of a node with an unreadable VMI without a pod", NODE,    { vmi: oddVmi },             "a VM may run here that this page does not show"],
-    ["the page of a node with an unreadable pod",               NODE,    { vmi: own, pod: oddPod },   "a VM may run here that this page does not show"],
+    ["the page of a node with an unreadable VMI",               NODE,    { vmi: oddVmi, pod: plain }, "this page might not show every VM that runs here"],
+    ["the page of a node with an unreadable VMI without a pod", NODE,    { vmi: oddVmi },             "this page might not show every VM that runs here"],
+    ["the page of a node with an unreadable pod",               NODE,    { vmi: own, pod: oddPod },   "this page might not show every VM that runs here"],
     ["the page of a cluster with an unreadable VMI",            CLUSTER, { vmi: oddVmi, pod: plain }, "1 VM could not be read"],
     ["the page of a VM with an unreadable pod",                 VM,      { vmi: own, pod: oddPod },   "Its pod could not be read"],
   ])("%s says that it is incomplete", async (_, path, objects, says) => {

@@ -73,7 +73,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["fleet",   "an invalid configuration",                      { conditions: [{ type: "Valid", status: "False" }] }, "Lifeboat has a problem The configuration is not valid. as the condition says"],
   ["fleet",   "a missing webhook",                             { conditions: [{ type: "WebhookCalled", status: "False" }] }, "Lifeboat has a problem The API server does not ask Lifeboat about evictions. as the condition says"],
   ["cluster", "no activity",                                   IDLE, "All is quiet: 2 nodes."],
-  ["cluster", "a drain in its summary",                        DRAIN, "2 VMs need attention, 1 node is being drained and blocked, 1 VM is moving. 2 nodes."],
+  ["cluster", "a drain in its summary",                        DRAIN, "2 VMs need attention, 1 node is being drained and is blocked, 1 VM is moving. 2 nodes."],
   ["cluster", "a drain in the node's row",                     DRAIN, "node01 Being drained Cordoned 2 of 6 gone 2 VMs block it"],
   ["cluster", "the person who can remove a blocker",           DRAIN, "Who can change it: the VM's external controller, which acts on evictionStrategy External"],
   ["cluster", "the next attempt",                              DRAIN, "2, next in 90s"],
