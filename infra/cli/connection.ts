@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 
 export type Connection = ReturnType<typeof openConnection>;
 
-/** Opens a connection, and calls `warn` once for each object that cannot be parsed. */
+/** Opens a connection, which calls `warn` once for each object that it cannot parse. */
 export function openConnection(options: ConnectionOptions, host: Host, warn: (line: string) => void) {
   const config = loadKubeConfig(options, host);
   const server = config.getCurrentCluster()?.server.replace(/\/+$/, "");

@@ -96,7 +96,7 @@ export async function examine(reads: DoctorReads): Promise<readonly Said[]> {
 
 function unread(error: unknown): Finding {
   if (!(error instanceof Unread)) throw error;
-  const fix = "ask an administrator of the cluster for the permission, or to run lifeboat doctor";
+  const fix = "ask an administrator of the cluster to grant the permission, or to run lifeboat doctor";
   const isForbidden = error.message.startsWith(CLI_MESSAGES.forbidden(""));
   const message = `${error.about} could not be read`;
   return { status: "unread", message, reasons: [error.message], ...(isForbidden && { fix }) };

@@ -48,7 +48,7 @@ function fixOf({ isCertManagers, data }: ServerSecret): string {
   if (isCertManagers) return "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install";
   const [certificate] = certificatesIn(data["tls.crt"] ?? "");
   const isBrought = certificate !== undefined && !isOwn(certificate);
-  return isBrought ? "lifeboat install --ca-bundle FILE, with the authority of your certificate" : "lifeboat install";
+  return isBrought ? "lifeboat install --ca-bundle FILE (FILE: the CA of your certificate)" : "lifeboat install";
 }
 
 /** Reports the condition `CertificateValid`. Skips the check if the LifeboatConfiguration is missing or unreadable. */

@@ -52,7 +52,7 @@ function isBinding(kind: string): boolean {
 }
 
 const LETS_THROUGH = "while Lifeboat is unavailable, the API server allows preemptions of VMs";
-const NO_ELECTION = "kube-controller-manager has no Lease with --leader-elect=false";
+const NO_ELECTION = "with --leader-elect=false, kube-controller-manager has no Lease";
 
 /** Checks the Lease that the policy for preemptions uses as a clock. Without this Lease, the policy refuses nothing. */
 export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<readonly Finding[]> {
@@ -91,7 +91,7 @@ export async function schedulers({
   const found = schedulerFix(accounts, requesters);
   if (found === undefined) return [ok("the guard covers all accounts that schedule pods")];
   const reason =
-    "these accounts may bind and delete pods, and guard.requesters does not list them: if they schedule pods, add them to guard.requesters";
+    "these accounts can bind and delete pods, and guard.requesters does not list them: if they schedule pods, add them to guard.requesters";
   return [warning(`the guard does not refuse preemptions by ${found.unknown}`, reason, found.fix)];
 }
 

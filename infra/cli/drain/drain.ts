@@ -85,7 +85,7 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
         .argParser(secondsOf)
         .default(Number.POSITIVE_INFINITY, "until it ends"),
     )
-    .option("--wait-for-blocked", "keep following a blocked drain, which needs a person to continue")
+    .option("--wait-for-blocked", "keep following a blocked drain, which continues only after a person acts")
     .addOption(output("the format of the report at the end; wide: every VM"))
     .action(
       ends(async (named, options) => {

@@ -17,7 +17,7 @@ interface NodeReport {
   readonly nodeEvacuation: string;
   readonly phase: string;
   readonly message: string;
-  /** Seconds since the start. Absent if the drain has not started. */
+  /** Seconds from the start to the end, or until now. Absent if the drain has not started. */
   readonly seconds?: number;
   readonly virtualMachines?: NodeEvacuationFacts["status"]["virtualMachines"];
   readonly blockers: NodeEvacuationFacts["status"]["blockers"];

@@ -125,7 +125,7 @@ type Rule = (pod: ServerPodFacts) => Trouble | undefined;
 const hasNoNode: Rule = (pod) => {
   const found = pod.status.conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (found === undefined) return undefined;
-  const fix = "Lifeboat's two pods need two nodes without taints NoSchedule, and 100m CPU and 256Mi of memory on each";
+  const fix = "Lifeboat's two pods need two nodes without NoSchedule taints, and 100m CPU and 256Mi of memory on each";
   return { what: `no node takes pod ${pod.metadata.name}: ${found.message}`, fix };
 };
 

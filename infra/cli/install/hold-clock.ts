@@ -69,9 +69,9 @@ const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;
 
 /**
- * Returns the Lease, and the seconds for which the policy refuses a deletion. Missed renewals of the Lease make the
- * refusals longer, but after three missed renewals they still last at most `END_SECONDS`. Returns undefined if the
- * refusals would last less than `SHORTEST_SECONDS`.
+ * Returns the Lease, and the seconds for which the policy refuses a deletion. Each missed renewal of the Lease
+ * makes the refusals longer. With three missed renewals, the refusals last at most `END_SECONDS`. Returns undefined if
+ * the refusals would last less than `SHORTEST_SECONDS`.
  */
 export function clockOf(name: string, renewalSeconds: number): HoldClock | undefined {
   const holdSeconds = Math.floor(Math.min(LONGEST_SECONDS, END_SECONDS - 3 * renewalSeconds));

@@ -97,13 +97,13 @@ Waiting …
     ${fix}
     On OpenShift, change spec.workloads.nodePlacement of the HyperConverged instead
 `,
-  schedulersUnread: `‼ The accounts that schedule pods could not be read: the guard refuses only preemptions by accounts in guard.requesters.
+  schedulersUnread: `‼ The accounts that schedule pods could not be read: the guard refuses a preemption only if an account in guard.requesters requests it.
     Ask an administrator who may list clusterroles and clusterrolebindings to run lifeboat doctor
 `,
   schedulersUnknown: (
     accounts: string,
     fix: string,
-  ) => `‼ The guard does not refuse preemptions by ${accounts}, which may bind and delete pods. If these accounts schedule pods, run:
+  ) => `‼ The guard does not refuse preemptions by ${accounts}, which can bind and delete pods. If these accounts schedule pods, run:
     ${fix}
 `,
 
@@ -114,7 +114,7 @@ Waiting …
   notInstalled: "Lifeboat is not installed in this cluster.\n",
   underWay: (lines: readonly string[]) => `Work in progress, which uninstall withdraws:\n${listed(lines)}`,
   unreadWork: (objects: readonly string[]) =>
-    `‼ Objects that cannot be read, and can be work in progress. uninstall does not withdraw them, so their nodes can stay cordoned, and their VMs can stay off:\n${listed(objects)}`,
+    `‼ These objects cannot be read, and might be work in progress. uninstall does not withdraw them, so their nodes can stay cordoned, and their VMs can stay off:\n${listed(objects)}`,
   notWithdrawn: (seconds: number, why: string, lines: readonly string[]) =>
     `‼ After ${seconds} s ${why}:\n${listed(lines)}`,
   isNew: "new",
@@ -126,7 +126,8 @@ Waiting …
   taintStays: (node: string, taint: string) =>
     `node "${node}" still has the taint ${taint}: run lifeboat uninstall again`,
   leftCordoned: (node: string) => `Node ${node} stays cordoned. To uncordon it: kubectl uncordon ${node}\n`,
-  leftOfOwners: (lines: readonly string[]) => `Labels and annotations that VM owners have set stay:\n${listed(lines)}`,
+  leftOfOwners: (lines: readonly string[]) =>
+    `VM owners have set these labels and annotations, which stay:\n${listed(lines)}`,
   keysOf: (object: string, keys: readonly string[]) => printable(`${object}: ${keys.join(", ")}`),
   more: (count: number) => `and ${count} more`,
   left: [

@@ -85,7 +85,7 @@ const shortToken: Rule = ({ secret }) => {
   const { webhookToken, operatorToken } = partsOf(secret);
   const { data } = secret;
   if (!isShort(data.webhookToken, webhookToken) && !isShort(data.operatorToken, operatorToken)) return undefined;
-  return { action: "Refuse", why: `a token in ${WHERE} has fewer than 16 characters, or spaces: ${README}` };
+  return { action: "Refuse", why: `a token in ${WHERE} has fewer than 16 characters or contains spaces: ${README}` };
 };
 
 function isShort(text: string | undefined, read: unknown): boolean {

@@ -116,7 +116,7 @@ export interface LinesUnderWay {
   readonly unread: readonly string[];
 }
 
-/** Lists the work in progress, and the objects that cannot be parsed and can be work in progress. */
+/** Lists the work in progress, and the objects that might be work in progress but cannot be parsed. */
 export async function linesUnderWay({ cluster }: Connection): Promise<LinesUnderWay> {
   const { found, unread } = await listedBy(
     STAGES.flatMap(({ lists }) => lists),

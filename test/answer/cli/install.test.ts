@@ -105,7 +105,7 @@ test("uninstall keeps other products' budgets, and names nodes that nobody uncor
       expect.stringMatching(/^‼ After 90 s Lifeboat has not reacted to the withdrawal, so nodes stay cordoned/),
       "    nodeevacuation.lifeboat.dev/kernel (new, node node01)",
       "Node node01 stays cordoned. To uncordon it: kubectl uncordon node01",
-      "Labels and annotations that VM owners have set stay:",
+      "VM owners have set these labels and annotations, which stay:",
       `    virtualmachineinstance/web -n ${NAMESPACE}: lifeboat.dev/canary`,
     ]),
   });

@@ -124,7 +124,7 @@ test("uninstall names the unreadable objects before it asks, and does not call t
   for (const object of ALL) expect(dry.out).toContain(`${object} cannot be read, so it is not withdrawn (dry run)`);
   const person = { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" };
   const { code, out, err } = await lifeboat("uninstall", person);
-  const at = err.findIndex((line) => line.startsWith("‼ Objects that cannot be read, and can be work in progress."));
+  const at = err.findIndex((line) => line.startsWith("‼ These objects cannot be read, and might be work in progress."));
   expect([code, out, err.at(-1)]).toEqual([1, [], "error: nothing has been changed"]);
   expect(err.slice(at + 1, -1)).toEqual(ALL.map((object) => `    ${object}`));
 });

@@ -99,7 +99,7 @@ test("given a user without permissions, each check names its missing permission,
   const { code, out } = await lifeboat("doctor", { kubeconfig: { url, caPem, user: "jane", token } });
   const text = out.join("\n");
   expect(text).toMatch(
-    / {2}‼ the KubeVirt object could not be read\n {6}you are not allowed to do this: kubevirts\.kubevirt\.io is forbidden: .*\n {6}ask an administrator of the cluster for the permission, or to run lifeboat doctor\n/,
+    / {2}‼ the KubeVirt object could not be read\n {6}you are not allowed to do this: kubevirts\.kubevirt\.io is forbidden: .*\n {6}ask an administrator of the cluster to grant the permission, or to run lifeboat doctor\n/,
   );
   expect([code, text.includes("×")]).toEqual([4, false]);
 });
