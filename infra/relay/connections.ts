@@ -13,8 +13,8 @@ import type { Socket } from "node:net";
  */
 const MOST_CONNECTIONS = 1024;
 /**
- * The number of strangers (callers that have not shown a valid token) from which the server closes silent connections
- * of strangers. Each connection takes 70 to 210 KB.
+ * If more strangers (callers that have not shown a valid token) than this are connected, the server closes silent
+ * connections of strangers. Each connection takes 70 to 210 KB.
  */
 const MOST_STRANGERS = 192;
 /**

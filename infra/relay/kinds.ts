@@ -169,7 +169,7 @@ export const VIRTUAL_MACHINE_INSTANCES = watchedKind({
   }),
 });
 
-/** The phases of a migration after it has left KubeVirt's queue. The relay reports all of these phases as Running. */
+/** The phases of a migration after it has left KubeVirt's queue. The relay does not report a change between them. */
 const ON_THE_WAY = new Set(["Scheduling", "Scheduled", "PreparingTarget", "TargetReady"]);
 
 export const MIGRATIONS = watchedKind({

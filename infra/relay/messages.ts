@@ -6,7 +6,7 @@ export const RELAY_MESSAGES = {
   port: "expected a port",
   url: "expected the address of Lifeboat's Worker",
   httpsUrl: "expected an https:// URL, or http:// to loopback",
-  cluster: "expected this cluster's name in the Worker's CLUSTERS",
+  cluster: "expected the name that this cluster has in the Worker's CLUSTERS",
   kubeconfig: "expected the path of one kubeconfig",
   kubeconfigOutsidePod: "expected the path of one kubeconfig: the relay does not run in a pod",
   noCurrentCluster: "the kubeconfig names no current cluster",

@@ -7,8 +7,8 @@ import { reasonOf } from "./log.ts";
 import type { Watched } from "./watch.ts";
 
 /**
- * Returns the fields that Lifeboat's app needs of each object. If an object cannot be parsed, `odd` has the reason, and
- * `view` is absent.
+ * Returns the watched kind. If `isReadFrom` is true, each stored object also has a `view`: the fields that Lifeboat's
+ * app reads. If an object cannot be parsed, `odd` has the reason, and `view` is absent.
  */
 export function keptOf<R extends CachedResource, Noted>(
   resource: R,

@@ -58,7 +58,7 @@ export function problemsOf({ text, mostWords }: Prose): readonly Problem[] {
 
 function startOf(sentence: string): string | undefined {
   const [start] = NOUN_CLAUSE.exec(sentence) ?? [];
-  return start === undefined || sentence.endsWith("?") ? undefined : `starts with "${start}": name what acts first`;
+  return start === undefined || sentence.endsWith("?") ? undefined : `starts with "${start}": name the actor first`;
 }
 
 function slangOf(sentence: string): readonly string[] {

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: takes the screenshots of the README into .build/screenshots. The folder .github/pictures
- * contains the compressed pictures.
+ * `npm run screenshots`: takes the README's screenshots, and writes them to .build/screenshots. The folder
+ * .github/pictures contains the compressed pictures.
  */
 import { mkdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";

@@ -36,7 +36,7 @@ const VMS: readonly Vm[] = [
   ["edge",    "firewall",     "External",              "moves"     ],
 ];
 
-/** The duration of migrations that run until the screenshots are taken, in seconds. */
+/** The duration, in seconds, of the migrations that are still running when the screenshots are taken. */
 const LONG_SECONDS = 900;
 const TICK_MS = 2000;
 
