@@ -45,8 +45,8 @@ export interface VirtualMachine {
   readonly evictionStrategy?: string;
   readonly labels?: Record<string, string>;
   /**
-   * Whether the VM can migrate. If false, `reason` determines what prevents migrations. By default, the VM's disk
-   * prevents migrations.
+   * Whether the VM can migrate. If false, `reason` determines what prevents migrations. The default of
+   * `reason` is DisksNotLiveMigratable, and the VM's disk then prevents migrations.
    */
   readonly migratable?: boolean;
   readonly reason?: string;
@@ -179,7 +179,7 @@ function obstacleFor(reason: string): Obstacle {
   const obstacle = OBSTACLES[reason];
   if (obstacle === undefined)
     throw new Error(
-      `the sandbox cannot create a VM with the reason ${reason}. Use one of: ${Object.keys(OBSTACLES).join(", ")}`,
+      `the sandbox cannot prevent migrations with reason ${reason}. Use one of: ${Object.keys(OBSTACLES).join(", ")}`,
     );
   return obstacle;
 }

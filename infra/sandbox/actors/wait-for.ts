@@ -29,7 +29,9 @@ export async function waitFor<T extends KubeObject>(client: KubeClient, awaited:
     if (!over.aborted) throw error;
   }
   const name = key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
-  throw new Error(`${resource.kind} ${name} is not ${what} after ${timeoutMs} ms; last seen: ${JSON.stringify(last)}`);
+  throw new Error(
+    `waited ${timeoutMs} ms for ${resource.kind} ${name} to be ${what}; last seen: ${JSON.stringify(last)}`,
+  );
 }
 
 /**

@@ -42,9 +42,10 @@ export async function demandPort443(host: string): Promise<void> {
   } catch (error) {
     const isForbidden = error instanceof Error && "code" in error && error.code === "EACCES";
     if (!isForbidden) throw error;
-    throw new Error(`port 443 of ${host} needs root, or sysctl net.ipv4.ip_unprivileged_port_start=443`, {
-      cause: error,
-    });
+    throw new Error(
+      `cannot use port 443 of ${host}: run as root, or set sysctl net.ipv4.ip_unprivileged_port_start=443`,
+      { cause: error },
+    );
   }
   await closed(server);
 }
