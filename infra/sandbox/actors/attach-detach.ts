@@ -55,7 +55,7 @@ export function startAttachDetach(options: AttachDetachOptions): Actor {
     await attacher.patch(volumeAttachments, metadata, { type: "merge", body }, { subresource: "status" });
   };
 
-  /** Detaches the volume if it has been unused for long enough. Otherwise returns the milliseconds until then. */
+  /** Detaches the volume if it has been unused for long enough. Otherwise returns the remaining milliseconds. */
   const detach = async ({ metadata: { name, uid } }: VolumeAttachment): Promise<number> => {
     const now = clock.now().getTime();
     const since = unusedSince.get(uid) ?? now;

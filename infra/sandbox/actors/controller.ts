@@ -6,7 +6,7 @@ import type { Informer } from "./informer.ts";
 import type { KubeObject } from "./resources.ts";
 import { isConflict, isNotFound } from "./status-error.ts";
 
-/** The time until the next reconcile in milliseconds, if the object does not change earlier. */
+/** The milliseconds until the next reconcile, if the object does not change earlier. */
 export type Result = { readonly requeueAfterMs: number } | void;
 
 export interface ControllerOptions {
@@ -14,7 +14,7 @@ export interface ControllerOptions {
   readonly clock: Clock;
   readonly reconcile: (key: string) => Promise<Result>;
   /**
-   * The maximum number of keys that are reconciled at the same time. A key is never reconciled twice at the same time.
+   * The maximum number of keys that are reconciled at the same time. Two reconciles of the same key never overlap.
    */
   readonly workers?: number;
   /** The maximum back-off in milliseconds. The back-off starts at 5 ms and doubles with each failure. */

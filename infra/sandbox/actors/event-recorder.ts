@@ -1,6 +1,6 @@
 /**
- * Records Events as Kubernetes' components do. If an Event is repeated, no new Event is created, but its count
- * increases.
+ * Records Events as Kubernetes' components do. If an Event is repeated, the recorder creates no new Event. It increases
+ * the count of the existing Event.
  */
 import { createHash } from "node:crypto";
 import { timestamp, type Clock } from "./clock.ts";

@@ -71,7 +71,8 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
 
   /**
    * Prepares the next request after an error. After a broken connection, the watch continues. After an error status,
-   * the objects are listed again. For example, the resourceVersion has expired, or the kind's CRD was deleted.
+   * the objects are listed again. The server sends an error status if, for example, the resourceVersion has expired or
+   * the kind's CRD was deleted.
    */
   const recover = (error: unknown) => {
     if (!(error instanceof StatusError)) return;

@@ -2,7 +2,7 @@
  * Karpenter's node termination. It drains a node before a given time, at which the node is terminated. Upstream:
  * karpenter 1.14 `pkg/controllers/node/termination/controller.go` (`awaitDrain`, `Register`) and
  * `terminator/terminator.go` (`DeleteExpiringPods`), `terminator/eviction.go`. In versions after 1.14.1, Karpenter's
- * eviction queue also deletes pods, which is not simulated.
+ * eviction queue also deletes pods. The sandbox does not simulate these deletions.
  */
 import type { Actor, ActorOptions } from "./actor.ts";
 import { pause } from "./clock.ts";

@@ -70,9 +70,9 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node. Adds the weights of the pod's preferred terms that pods in the node's topology
- * domain match. Also adds the weights of the terms with which these pods select the pod. Anti-affinity has a negative
- * weight. A required term has weight 1, kube-scheduler's default `hardPodAffinityWeight`.
+ * Returns the affinity score of a node for `pod`. Considers each other pod in the node's topology domain. Adds the
+ * weights of the preferred terms of `pod` that select the other pod, and of the other pod's terms that select `pod`.
+ * Anti-affinity has a negative weight. A required term has weight 1, kube-scheduler's default `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

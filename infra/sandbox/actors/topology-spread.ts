@@ -1,6 +1,6 @@
 /**
- * Topology spread constraints. A constraint with DoNotSchedule excludes nodes. A constraint with ScheduleAnyway only
- * affects the scores of nodes.
+ * Topology spread constraints. A constraint with DoNotSchedule excludes nodes. A constraint with ScheduleAnyway affects
+ * only the scores of nodes.
  */
 import { matchesSelector, type Labels } from "../labels.ts";
 import type { Node, Pod } from "./resources.ts";

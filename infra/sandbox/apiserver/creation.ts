@@ -71,8 +71,8 @@ function prepare(ctx: ResourceContext, served: KubeObject): KubeObject {
 }
 
 /**
- * The characters of generated names, from k8s.io/apimachinery/pkg/util/rand. Vowels and characters that look
- * alike are left out.
+ * The characters of generated names, from k8s.io/apimachinery/pkg/util/rand. The list has no vowels, and no characters
+ * that look alike.
  */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const LONGEST_PREFIX = 58;

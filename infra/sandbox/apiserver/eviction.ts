@@ -82,8 +82,8 @@ function budgetsOf({ state, info }: ResourceContext, pod: StoredObject): readonl
 }
 
 /**
- * Returns true if the pod is unready, and its eviction needs no allowed disruption. This is so if the budget has enough
- * healthy pods, or if the budget's unhealthyPodEvictionPolicy is AlwaysAllow.
+ * Returns true if the pod is unready, and its eviction needs no allowed disruption: the budget has enough healthy pods,
+ * or its unhealthyPodEvictionPolicy is AlwaysAllow.
  */
 function isUnhealthyAndFree(pod: KubeObject, budget: KubeObject): boolean {
   const ready = recordsAt(pod, "status.conditions").some((one) => one.type === "Ready" && one.status === "True");

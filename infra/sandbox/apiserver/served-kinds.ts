@@ -1,4 +1,4 @@
-/** Updates the kinds that the server serves when CustomResourceDefinitions change. */
+/** When CustomResourceDefinitions change, updates the kinds that the server serves. */
 import { setImmediate } from "node:timers/promises";
 import { inBackground } from "./background.ts";
 import { type ServerState, collectionOf, timestamp } from "./context.ts";

@@ -40,8 +40,8 @@ export const NO_PROCESSES: ProcessKnobs = {
 };
 
 /**
- * The time from SIGTERM until the process is killed: 25 days, the longest time of a timer. The pod's grace period is
- * shorter, and therefore limits the process instead.
+ * The time from SIGTERM until the process is killed: almost 25 days, the longest time of a timer. The pod's grace
+ * period is shorter, and therefore limits the process instead.
  */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const RESTART_MS = 500;

@@ -6,7 +6,7 @@ import { type KubeObject, fieldAt, stringAt } from "../objects.ts";
 import { parsedOnce } from "../store.ts";
 import { forbid } from "./review.ts";
 
-/** Refuses a pod that exceeds a quota, after all webhooks are called. */
+/** Refuses a pod that exceeds a quota. The server calls this function after all webhooks. */
 export function requireQuota(ctx: ResourceContext, object: KubeObject): void {
   const { namespace, subresource } = ctx.info;
   if (ctx.kind !== PODS || subresource !== "") return;

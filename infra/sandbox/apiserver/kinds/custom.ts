@@ -42,7 +42,7 @@ export function kindsOf(definition: KubeObject): readonly ResourceKind[] {
       columns: columnsOf(version),
       toServed: (object) => ({ ...object, apiVersion }),
       toStored: (object) => {
-        // Removes unknown fields, because a webhook can have added some.
+        // Removes unknown fields, because a webhook might have added such fields.
         prune(object, schema);
         return { ...object, apiVersion: storageVersion };
       },

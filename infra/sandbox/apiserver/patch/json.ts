@@ -1,6 +1,6 @@
 /**
  * JSON Patch, as in the real server's library (gopkg.in/evanphx/json-patch.v4). Unlike in RFC 6902, null means missing,
- * and negative indexes start at the end. The part of a path before the first slash is ignored.
+ * and negative indexes count from the end. The part of a path before the first slash is ignored.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Tree, isRecord } from "../objects.ts";

@@ -137,8 +137,8 @@ const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const PREFIX_LENGTH = 58;
 
 /**
- * Returns a pod name with a suffix that depends only on the seed. The API server then refuses to create the same pod
- * twice if virt-controller's cache is old.
+ * Returns a pod name with a suffix that depends only on the seed. With an old cache, virt-controller can try to create
+ * the same pod twice. The API server then refuses the second request.
  */
 function podName(vmi: string, seed: string): string {
   const suffix = [...createHash("sha256").update(seed).digest().subarray(0, 5)].map(

@@ -31,8 +31,8 @@ export async function handOver(client: KubeClient, vmi: Vmi, migration: Migratio
 }
 
 /**
- * Returns the MigrationPolicy that matches the most labels of the VMI. If several policies match equally, returns the
- * first by name. Ignores the labels of namespaces.
+ * Returns the MigrationPolicy that matches the most labels of the VMI. If several policies match the same number of
+ * labels, returns the first by name. Ignores the labels of namespaces.
  */
 async function policyOf(
   client: KubeClient,
@@ -48,7 +48,7 @@ async function policyOf(
   return best === undefined ? {} : { migrationPolicyName: best.name };
 }
 
-/** Starts a migration to another cluster by writing into the VMI's status. An abort does not remove this data. */
+/** Starts a migration to another cluster by writing into the VMI's status. An abort does not revert this write. */
 export async function synchronize(client: KubeClient, vmi: Vmi, { metadata, spec }: Migration): Promise<undefined> {
   const { migrationState: before } = vmi.status ?? {};
   const sourceState = { migrationUID: metadata.uid, virtualMachineInstanceUID: vmi.metadata.uid };

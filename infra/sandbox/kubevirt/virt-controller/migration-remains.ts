@@ -43,8 +43,8 @@ async function release(client: KubeClient, migration: Migration): Promise<void> 
 }
 
 /**
- * Deletes the VMI's finished migrations except the five newest. Also deletes the pod that each of these migrations left
- * without a guest: the target pod after a failure, and the source pod after a success.
+ * Deletes the VMI's finished migrations except the five newest. For each deleted migration, also deletes the pod that
+ * has no guest: the target pod after a failure, and the source pod after a success.
  */
 async function forgetOld(client: KubeClient, all: readonly Migration[]): Promise<void> {
   const finished = all

@@ -100,7 +100,7 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
   /**
-   * Ends the launcher without a guest. The virt-handler on the guest's node removes the VMI's label with the name of
+   * Ends the launcher that has no guest. The virt-handler on the guest's node removes the VMI's label with the name of
    * the target node.
    */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {

@@ -25,7 +25,7 @@ export interface GuestShutdown {
   step(vmi: Vmi, launcher: string): Promise<void>;
 }
 
-/** The seconds after the guest's grace period until the launcher destroys the guest. */
+/** The launcher destroys the guest this many seconds after the end of the guest's grace period. */
 const LAUNCHER_GRACE_SECONDS = 15;
 /** The exit code after SIGKILL: 128 + 9. */
 const DESTROYED = 137;
