@@ -25,7 +25,7 @@ export function startChild(file: string, argument: unknown): Child {
   return {
     async next(schema) {
       while (heard.length === 0) {
-        if (ended) throw new Error(`${file} has ended with ${child.exitCode ?? child.signalCode}`);
+        if (ended) throw new Error(`${file} has ended (exit code or signal: ${child.exitCode ?? child.signalCode})`);
         const over = new AbortController();
         await Promise.race([once(child, "message", { signal: over.signal }), end]).finally(() => over.abort());
       }

@@ -76,5 +76,5 @@ async function portIn(lines: AsyncIterable<string>): Promise<number> {
     const { message, port } = Line.parse(JSON.parse(line));
     if (message === "serving" && port !== undefined) return port;
   }
-  throw new Error("the server ended before it served");
+  throw new Error("the server exited before it accepted requests");
 }

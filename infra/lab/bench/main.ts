@@ -12,7 +12,7 @@ const USAGE = `Usage: npm run bench [-- [PART…] [--quick]]
 Parts (without a PART, all parts run):
   evictions  evictions through the API server, simulated or real; the baseline is virt-api alone
   drain      a whole drain with Lifeboat as a Worker and in the cluster; the baseline is KubeVirt alone
-  memory     the start, memory and idle load of a replica in a cluster with ten thousand VMs
+  memory     the start time, memory and idle load of a replica in a cluster with ten thousand VMs
   plan       lifeboat plan in a cluster with 40 nodes, 1,000 VMs and 10,000 pods
 
 Options:

@@ -39,7 +39,7 @@ const Answer = z.object({
 /** Throws if Lifeboat's answer is wrong. The benchmark measures only correct answers. */
 export function checkAnswer(kind: Kind, { code, text }: { readonly code: number; readonly text: string }): void {
   const parsed = code === 200 ? Answer.parse(JSON.parse(text)).response : undefined;
-  if (parsed === undefined || !isRight(kind, parsed)) throw new Error(`${TITLE[kind]}: answered ${code} ${text}`);
+  if (parsed === undefined || !isRight(kind, parsed)) throw new Error(`${TITLE[kind]}: wrong answer ${code} ${text}`);
 }
 
 function isRight(kind: Kind, { allowed, status }: z.output<typeof Answer>["response"]): boolean {

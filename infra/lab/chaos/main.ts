@@ -19,7 +19,7 @@ const USAGE = `Usage: npm run chaos [-- --runs N] [--seed S] [--from K] [--vms M
   --from K      the first run (default: 1); with --runs 1 this repeats one run's plan
   --vms M       VMs on the drained node (default: a random number)
   --only FAULT  only this fault (default: random faults); you can repeat the option
-  --form F      ${FORMS.join(" or ")} (default: random)
+  --form F      how Lifeboat runs: ${FORMS.join(" or ")} (default: random)
   --jobs J      how many processes run at the same time, each with its own cluster (default: 1)
   --help        show this text
 
@@ -93,7 +93,7 @@ async function reportOf(child: ChildProcess, order: PlanOptions): Promise<RunRep
     const answer = once(child, "message", { signal });
     child.send(order);
     const ended = once(child, "exit", { signal }).then(([code]) => {
-      throw new Error(`the process of run ${order.run} has ended with ${String(code)}`);
+      throw new Error(`the process of run ${order.run} has ended (exit code ${String(code)})`);
     });
     const [message] = await Promise.race([answer, ended]);
     return RunReportSchema.parse(message);

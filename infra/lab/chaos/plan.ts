@@ -141,8 +141,9 @@ function drawVms(draw: Draw, count: number, faults: readonly Fault[]): readonly 
 }
 
 /**
- * Draws the LifeboatConfiguration. KubeVirt's webhook allows the eviction of a VM with an unknown strategy, and every
- * eviction while its own requests fail. If a fault of the run can cause this, all VMs have PodDisruptionBudgets.
+ * Draws the LifeboatConfiguration. KubeVirt's webhook allows the eviction of a VM with an unknown strategy. While the
+ * webhook's own requests fail, it allows every eviction. If a fault of the run can cause one of these cases, all VMs
+ * have PodDisruptionBudgets.
  */
 function configurationOf(draw: Draw, names: readonly FaultName[], faults: readonly Fault[]) {
   const gates = faults.flatMap(({ gate }) => (gate === undefined ? [] : [[gate, true] as const]));

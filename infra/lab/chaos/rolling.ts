@@ -78,7 +78,7 @@ export interface Times {
   readonly ended?: number;
 }
 
-/** Returns the times after the observation `now` of a NodeEvacuation, which was made at time `ms`. */
+/** Returns the updated times. The observer saw the NodeEvacuation `now` at the time `ms`. */
 export function timesAfter(now: NodeEvacuation, before: Times | undefined, ms: number): Times {
   const { created = ms, listed = ms, ended = ms } = before ?? {};
   const isListed = (now.status?.outcomes?.length ?? 0) > 0;

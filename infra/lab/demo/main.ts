@@ -12,18 +12,19 @@ Each scenario runs in two clusters. One of them lacks Lifeboat, or lacks the par
   plan         six nodes are drained one after another; in the given order, a large VM finds no room on another node;
                all migrations of a second VM fail
   preemption   a pod of high priority preempts virtual machines
-  taint        a NoExecute taint evicts the pods of a node that do not tolerate the taint
+  taint        a node gets a NoExecute taint, which evicts the pods that do not tolerate it
   pressure     a node runs out of memory, and the kubelet evicts pods; in a second part, the kubelet evicts pods sooner,
                and only one cluster has the shield, with which a VM can move after SIGTERM
 
 Options:
   --in-cluster   Lifeboat runs as two pods in its cluster, not as a Worker outside of it
-  --exit         exit at the end of the scenario; without this option, the clusters keep running in a terminal until Ctrl-C
+  --exit         exit at the end of the scenario; otherwise, in a terminal, the clusters run until Ctrl-C
   --help         show this text
 
-The exit code is 0 if each disruption had its expected effect in both clusters, and the cluster with Lifeboat (in the
-second part of pressure: with the shield) lost no virtual machine. The other cluster must lose at least the expected
-number of virtual machines.`;
+The exit code is 0 if all of this is true:
+  - each disruption had its expected effect in both clusters;
+  - the cluster with Lifeboat (in the second part of pressure: with the shield) lost no virtual machine;
+  - the other cluster lost at least the expected number of virtual machines.`;
 
 /** The exit code if a signal arrives before the end of the scenario. */
 const INTERRUPTED = 130;

@@ -97,7 +97,7 @@ export type Fate = "moved" | "restarted" | "shutDown" | "stayed" | "lost";
 export type Outcome = Readonly<Record<Fate, readonly string[]>>;
 
 /**
- * Compares the states before and after the disruption. Returns what happened to the VMs of `nodes`, and also names lost
+ * Compares the states before and after the disruption. Returns what happened to the VMs of `nodes`. Includes the lost
  * VMs of other nodes.
  */
 export function outcomeOf(before: World, after: World, nodes: readonly string[]): Outcome {

@@ -18,7 +18,7 @@ export interface Watched {
   stop(): Promise<void>;
 }
 
-/** Resolves when `world` contains all existing objects. Watches then update `world`. */
+/** Resolves when `world` contains all existing objects. Later events of the watches update `world`. */
 export async function watchWorld(client: KubeClient, clock: Clock): Promise<Watched> {
   const follow = <T extends KubeObject, V>(resource: Resource<T>, view: (object: T) => V) => {
     const views = new Map<string, V>();

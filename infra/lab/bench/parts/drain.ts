@@ -58,8 +58,8 @@ export async function runDrain({ quick, note }: PartOptions): Promise<readonly M
     return [
       { ...against("s", `drain of ${size} VMs, ${way}`, seconds, alone.seconds), target: 1.05 },
       against("s", "until the last VM has moved", movedSeconds, alone.movedSeconds),
-      against("ms", "CPU of the cluster for each VM", cpuMs / size, alone.cpuMs / size),
-      { what: "requests of Lifeboat for each VM", unit: "requests", samples: [requests / size], ...limits },
+      against("ms", "average CPU of the cluster per VM", cpuMs / size, alone.cpuMs / size),
+      { what: "average requests of Lifeboat per VM", unit: "requests", samples: [requests / size], ...limits },
     ];
   };
   return [

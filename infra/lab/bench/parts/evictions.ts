@@ -139,7 +139,8 @@ async function install(sandbox: Sandbox, form: Form): Promise<() => Promise<void
 async function evict(client: KubeClient, pod: Pod): Promise<number> {
   const begin = performance.now();
   const { code, body } = await requestEviction(client, pod);
-  if (code !== REFUSED) throw new Error(`an eviction of ${pod.metadata.name}: ${code} ${JSON.stringify(body)}`);
+  if (code !== REFUSED)
+    throw new Error(`wrong answer to an eviction of ${pod.metadata.name}: ${code} ${JSON.stringify(body)}`);
   return performance.now() - begin;
 }
 

@@ -16,7 +16,7 @@ export const replicasTainted: Fault = {
       await waited(run, draw.int(200, 3000));
       const pod = await persist(() => run.client.get(pods, SERVER));
       if (pod === undefined || pod.metadata.deletionTimestamp)
-        run.report("a taint of their node has evicted replicas of Lifeboat, although they tolerate the taint");
+        run.report("the node's taint has evicted replicas of Lifeboat, although the replicas tolerate the taint");
       await setOwnTaints(run, []);
     }),
   undo: (run) => setOwnTaints(run, []),

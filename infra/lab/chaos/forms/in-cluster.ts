@@ -109,7 +109,7 @@ export async function startInClusterForm({ sandbox, links, optional }: FormOptio
       const holder = (await client.get(leases, SERVER))?.spec?.holderIdentity ?? "";
       const isHeld = names.includes(holder) || holder === STRANGER;
       const problems = await Promise.all(WEBHOOKS.map(problemsOf));
-      return [...(isHeld ? [] : [`${holder || "nobody"} holds the Lease instead of a replica`]), ...problems.flat()];
+      return [...(isHeld ? [] : [`no replica holds the Lease; holder: ${holder || "none"}`]), ...problems.flat()];
     },
     async stop() {
       agent.destroy();

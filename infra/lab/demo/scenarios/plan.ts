@@ -64,7 +64,7 @@ export const plan: Act = {
   lostWithout: 0,
   isEndless: true,
   epilogue: [
-    "kubectl drain showed only during the maintenance which nodes it cannot drain. The plan named these nodes and the causes in advance.",
+    "Before the maintenance, kubectl drain did not show which nodes it cannot drain. The plan named these nodes and the causes in advance.",
     "",
   ],
   encore: "npm run lifeboat -- plan --order planned -o wide",

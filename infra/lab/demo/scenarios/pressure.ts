@@ -50,7 +50,7 @@ function actWith(patience: string, softThreshold: string): Omit<Act, "about" | "
 
 const GUARD = [...GUARD_FILES, "optional/migration-policy/migration-policy.yaml"];
 
-/** Without `optional/shield`, the kubelet evicts two guests. */
+/** The first act, without `optional/shield`. In the cluster without Lifeboat, the kubelet evicts two guests. */
 export const pressure: Act = {
   ...actWith("15s", "4Gi"),
   about: "Lifeboat",
