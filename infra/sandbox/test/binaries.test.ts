@@ -62,7 +62,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("after this process is killed, its programs end and their folder is deleted", async () => {
+test("after the process that started programs is killed, the programs end and their folder is deleted", async () => {
   const module = fileURLToPath(new URL("../binaries/programs.ts", import.meta.url));
   const script = `
     const { createPrograms } = await import(${JSON.stringify(module)});

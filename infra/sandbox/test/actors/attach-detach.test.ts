@@ -37,7 +37,7 @@ async function createPod(name: string): Promise<void> {
 const deletePod = (name: string) =>
   world.sandbox.client.delete(pods, { namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 });
 
-test("a volume stays attached until no pod has used it for a minute, and a local volume is never attached", async () => {
+test("a volume is detached when no pod has used it for a minute, and a local volume is never attached", async () => {
   await createPod("one");
   await eventually(attached).toEqual(["disk on a: true"]);
   await createPod("two");

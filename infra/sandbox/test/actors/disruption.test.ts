@@ -66,7 +66,7 @@ describe("the status of a budget", () => {
     ["minAvailable 2 of one pod allows none",                                { minAvailable: 2 },        1,    0,      undefined,   [1,     2,      0,      1]],
     ["an unready pod does not count",                                        { minAvailable: 1 },        1,    1,      undefined,   [1,     1,      0,      2]],
     ["a budget without pods allows none",                                    { minAvailable: 1 },        0,    0,      undefined,   [0,     1,      0,      0]],
-    ["minAvailable 50% counts the wanted three pods",                        { minAvailable: "50%" },    3,    0,      3,           [3,     2,      1,      3]],
+    ["minAvailable 50% counts the three wanted pods",                        { minAvailable: "50%" },    3,    0,      3,           [3,     2,      1,      3]],
     ["minAvailable 50% counts wanted pods, not only existing ones",           { minAvailable: "50%" },    2,    0,      4,           [2,     2,      0,      4]],
     ["maxUnavailable 1 of three pods allows one",                            { maxUnavailable: 1 },      3,    0,      3,           [3,     2,      1,      3]],
     ["maxUnavailable 30% of five pods rounds up",                            { maxUnavailable: "30%" },  5,    0,      5,           [5,     3,      2,      5]],
@@ -151,7 +151,7 @@ describe("the status of a budget", () => {
 });
 
 describe("granted evictions", () => {
-  test("count as disruptions until the pod is gone, or for two minutes", async () => {
+  test("count as disruptions until the pod is gone, but for at most two minutes", async () => {
     const key = { namespace: NAMESPACE, name: "granted" };
     for (const name of ["granted-0", "granted-1"]) await createPod(name, "granted");
     await world.sandbox.client.create(podDisruptionBudgets, {

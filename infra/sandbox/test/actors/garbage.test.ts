@@ -37,7 +37,7 @@ describe("the garbage collector", () => {
     await isGone("orphan");
   });
 
-  test("deletes an object if the object with the owner's name has another UID than the owner", async () => {
+  test("deletes an object if no object has the owner's UID, although another object has the owner's name", async () => {
     const namesake = await create("namesake");
     await create("mistaken", [{ name: namesake.name, uid: NOBODY.uid }]);
     await isGone("mistaken");
@@ -65,7 +65,7 @@ describe("the garbage collector", () => {
     expect(shared.metadata.ownerReferences).toMatchObject([{ name: "stays" }]);
   });
 
-  test("lets an owner that is deleted in the foreground wait for blocking dependents", async () => {
+  test("deletes blocking dependents first if their owner is deleted in the foreground", async () => {
     const owner = await create("foreground");
     const dependent = await create("blocking", [{ ...owner, block: true }]);
     const held = { metadata: { finalizers: ["example.com/hold"] } };

@@ -27,7 +27,7 @@ const create = (name: string) => started.admin.send({ method: "POST", path: MAPS
 const read = (name: string) => started.admin.send({ method: "GET", path: `${MAPS}/${name}` });
 const inject = (fault: Fault) => started.server.faults.inject(fault);
 
-describe("an error by verb", () => {
+describe("an injected error", () => {
   const match = { verbs: ["create"] };
   test.each([
     [401, "Unauthorized"],
@@ -36,7 +36,7 @@ describe("an error by verb", () => {
     [429, "TooManyRequests"],
     [500, "InternalError"],
     [503, "ServiceUnavailable"],
-  ] as const)("is answered with %i %s", async (code, reason) => {
+  ] as const)("is the answer %i %s to the request", async (code, reason) => {
     inject({ match, effect: { type: "Error", code }, times: 1 });
     expect((await create("a")).body).toMatchObject({ kind: "Status", status: "Failure", code, reason });
     expect((await read("a")).code, "nothing was done").toBe(404);
@@ -66,32 +66,32 @@ describe("an error by verb", () => {
   });
 });
 
-describe("connections", () => {
-  test("reset before the request has any effect", async () => {
+describe("a faulty connection", () => {
+  test("is reset before the request has any effect", async () => {
     inject({ match: { verbs: ["create"] }, effect: { type: "ConnectionReset" }, times: 1 });
     await expect(create("a")).rejects.toThrow();
     expect((await read("a")).code).toBe(404);
   });
 
-  test("lost after the request has its effect", async () => {
+  test("is lost after the request has had its effect", async () => {
     inject({ match: { verbs: ["create"] }, effect: { type: "LostAnswer" }, times: 1 });
     await expect(create("a")).rejects.toThrow();
     expect((await read("a")).code).toBe(200);
   });
 
-  test("with a truncated body", async () => {
+  test("truncates the body of an answer", async () => {
     inject({ match: { verbs: ["get"] }, effect: { type: "TruncatedBody" }, times: 1 });
     await create("a");
     await expect(read("a")).rejects.toThrow();
   });
 
-  test("that break a watch after its second event", async () => {
+  test("breaks a watch after its second event", async () => {
     inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 }, times: 1 });
     for (const name of ["a", "b", "c"]) await create(name);
     await expect(started.admin.send({ method: "GET", path: `${MAPS}?watch=true` })).rejects.toThrow();
   });
 
-  test("of a watch that ends earlier end as usual", async () => {
+  test("does not break a watch that ends earlier", async () => {
     await create("a");
     started.server.compact();
     inject({ match: { verbs: ["watch"] }, effect: { type: "DroppedWatch", afterEvents: 2 } });
@@ -101,7 +101,7 @@ describe("connections", () => {
     expect(ended.text).toContain('"type":"ADDED"');
   });
 
-  test("with latency, and no other change", async () => {
+  test("delays an answer, and changes nothing else", async () => {
     inject({ effect: { type: "Latency", milliseconds: 50 }, times: 1 });
     const before = performance.now();
     expect((await create("a")).code).toBe(201);

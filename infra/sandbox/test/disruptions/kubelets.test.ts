@@ -75,7 +75,7 @@ describe("a kubelet's Events about a pod", () => {
   });
 });
 
-test("a launcher pod whose guest has left ends, and the kubelet stops its other containers", async () => {
+test("a launcher pod ends when its guest has left, and the kubelet stops the pod's other containers", async () => {
   const { client } = world.sandbox;
   const vmi = await createVirtualMachineInstance(client, { namespace, name: "moving", node: "left" });
   const launcher = await launcherOf(vmi);

@@ -97,7 +97,7 @@ async function handlersOn(node: string): Promise<number> {
     .length;
 }
 
-test("a taint that virt-handler does not tolerate also ends virt-handler and VMs of every strategy", async () => {
+test("a taint that virt-handler does not tolerate ends virt-handler and VMs of every strategy", async () => {
   const node = "maintained";
   const guests = await createGuests(node, ...STRATEGIES);
   await world.pass(async () => (await handlersOn(node)) === 1);

@@ -52,7 +52,7 @@ async function untilAsked(count: number): Promise<void> {
   await expect.poll(ask, { interval: 10, timeout: 20_000 }).toBe(count);
 }
 
-test("a pod whose grace period exceeds the remaining time is deleted with that time, and other pods are evicted", async () => {
+test("a pod whose grace period exceeds the remaining time is deleted with the remaining time as its grace period, and other pods are evicted", async () => {
   await run({ evictable: EVICTABLE, forced: FORCED });
   terminate();
   await untilDeleting("forced");

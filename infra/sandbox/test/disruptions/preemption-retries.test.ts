@@ -55,7 +55,7 @@ const pass = async (rounds: number, callers: number) => {
 describe("a deletion denied with a Retry-After header", () => {
   const important = { name: "important", priorityClassName: "high" };
 
-  test("is requested in rounds of eleven requests, without a limit or a pause between rounds", async () => {
+  test("is requested in any number of rounds of eleven requests, with no pause between rounds", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "8Gi" });
@@ -68,7 +68,7 @@ describe("a deletion denied with a Retry-After header", () => {
     expect(timesOf("victim")).toHaveLength(24);
   });
 
-  test("is retried for all victims except the last together, and for the last when the other victims are deleted", async () => {
+  test("is retried for all victims at the same time, except the last victim, whose deletion starts when the others are deleted", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("later");
     await stage.place("full", { ...important, memory: "12Gi" });
@@ -136,7 +136,7 @@ describe("a deletion that a webhook has not answered yet", () => {
     }
   });
 
-  test("after 120 s loses the pod's condition, and the next attempt sets the condition with a new time", async () => {
+  test("does not keep the pod's condition: after 120 s it becomes False, and the next attempt sets it to True with a new time", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });

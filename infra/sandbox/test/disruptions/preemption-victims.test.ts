@@ -53,7 +53,7 @@ describe("on one node of 10Gi, for a pod of priority 100, the victims are", () =
   // prettier-ignore
   const rows: readonly (readonly [what: string, pods: readonly [wanted: string, there: string], kept: string, victims: string | undefined])[] = [
     ["none if no pod has a lower priority",                                 ["p:100/4", "a:100/8"],               "",    undefined],
-    ["none if the pod would not fit without them",                          ["p:100/4", "a:100/8 b:0/2"],         "",    undefined],
+    ["none if the pod would not fit even without pods of lower priority",    ["p:100/4", "a:100/8 b:0/2"],         "",    undefined],
     ["only as many as needed",                                              ["p:100/4", "a:0/4 b:0/4"],           "",    "b"      ],
     ["the pods of lowest priority",                                         ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],
     ["the pod that started last, among equal priorities", ["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
@@ -95,7 +95,7 @@ describe("between two nodes, the scheduler prefers", () => {
     ["then victims whose highest priority is lower",             on("n2", "a:10/1 b:10/1"),  on("n1", "a:20/1")         ],
     ["then a lower sum of priorities",                           on("n2", "a:10/1"),         on("n1", "a:10/1 b:-5/1")  ],
     ["then victims that started later",                          on("n2", "a:10/1@60"),      on("n1", "a:10/1@30")      ],
-    ["for this, only victims of the highest priority count",     on("n2", "a:10/1@60 b:5/1"), on("n1", "a:10/1@30 b:5/1@90")],
+    ["then victims that started later, not counting victims of lower priority", on("n2", "a:10/1@60 b:5/1"), on("n1", "a:10/1@30 b:5/1@90")],
     ["then the first node",                                      on("n1", "a:10/1"),         on("n2", "a:10/1")         ],
   ];
   test.each(rows)("%s", (_, better, worse) => {

@@ -46,7 +46,7 @@ async function setMark(name: string, mark: string | null) {
   await asVirtApi.patch(kubevirt.virtualMachineInstances, { namespace: NAMESPACE, name }, { type: "merge", body });
 }
 
-test("no pod is annotated with the feature off, and every launcher pod with the feature on", async () => {
+test("while the feature is off, no pod is annotated; while the feature is on, every launcher pod is annotated", async () => {
   await createVirtualMachineInstance(world.sandbox.client, { namespace: NAMESPACE, name: "switched" });
   await isAnnotated("switched", {});
   world.sandbox.deschedulerAnnotations.enabled = true;

@@ -113,7 +113,7 @@ describe("a migration that succeeds", () => {
     await isOver(migration);
   });
 
-  test("ends a target pod that gets no guest after 240 s", async () => {
+  test("ends a target pod that has waited 240 s for a guest", async () => {
     const { metadata } = await createGuest("orphan");
     const labels = { [kubevirt.LABEL.app]: "virt-launcher", [kubevirt.LABEL.createdBy]: metadata.uid };
     const annotations = { [kubevirt.ANNOTATION.migrationJobName]: "deleted" };
