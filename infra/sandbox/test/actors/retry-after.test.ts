@@ -46,7 +46,7 @@ test.each<[what: string, code: number, retryAfter: string | undefined, requests:
   ["is repeated at once if Retry-After is 0",                         429, "0",                             11,  0],
   ["is not repeated if Retry-After is a date",                        429, "Thu, 01 Jan 2026 00:00:05 GMT",  1,  0],
   ["is not repeated without Retry-After",                             429, undefined,                        1,  0],
-  ["to an unavailable server is repeated if Retry-After is set",       503, "1",                             11, 10],
+  ["to an unavailable server is repeated if Retry-After is set",      503, "1",                             11, 10],
   ["to an unavailable server is not repeated without Retry-After",    503, undefined,                        1,  0],
   ["that is forbidden is not repeated, despite Retry-After",          403, "5",                              1,  0],
   ["that succeeds is not repeated, despite Retry-After",              200, "5",                              1,  0],
