@@ -28,7 +28,7 @@ export const FAMILIES = {
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "1 if a webhook object is missing or does not lead to Lifeboat, else 0. Absent if Lifeboat cannot read the object, or if it is the guard's webhook and no gate needs the guard.",
+    help: "1 if a webhook object is missing or does not lead to Lifeboat, else 0. Absent if Lifeboat cannot read it, or if it is the guard's and no gate needs the guard.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],

@@ -83,11 +83,13 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
  * NodeEvacuation, and its Evacuation has the condition Released=True.
  */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
-  const isHeld = ({ status }: EvacuationFacts) =>
-    status.conditions.some((one) => one.type === "Released" && one.status === "False");
   const uids = new Set(evacuations.filter((e) => isActive(e) || isHeld(e)).map(({ spec }) => spec.nodeEvacuation?.uid));
   const cordons = new Set(nodes.map(({ cordonedBy }) => cordonedBy));
   return (ne: NodeEvacuationFacts) => isOpen(ne) || uids.has(ne.uid) || cordons.has(ownerOf(ne));
+}
+
+function isHeld({ status }: EvacuationFacts): boolean {
+  return status.conditions.some((one) => one.type === "Released" && one.status === "False");
 }
 
 /** Reconciles VMs that are leaving and nodes that are being drained. Runs several times a minute. */
