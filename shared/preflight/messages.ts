@@ -34,7 +34,7 @@ export const PREFLIGHT_MESSAGES = {
   // The duration
   basedOn: (migrations: number) => `based on ${counted(migrations, "finished migration")}`,
   basedOnPace: (slow: string, fast: string) =>
-    `no migration has finished yet: assumes ${slow === fast ? fast : `between ${slow} and ${fast}`} for each VM`,
+    `no migration finished yet: assumes ${slow === fast ? fast : `between ${slow} and ${fast}`} for each VM`,
   time: ({ moves, atOnce, seconds, basis }: DrainTime) => {
     const [least, most] = [durationText(seconds.least), durationText(seconds.most)];
     const range = least === most ? least : `${least} to ${most}`;

@@ -40,7 +40,7 @@ test("migrations of different durations widen the range", () => {
 
 test("without a finished migration, or with --bandwidth, the duration follows from the bandwidth", () => {
   const f = fleet([]);
-  expect(plan(f).basis).toBe("no migration has finished yet: assumes between 64 MiB/s and 10 Gbit/s for each VM");
+  expect(plan(f).basis).toBe("no migration finished yet: assumes between 64 MiB/s and 10 Gbit/s for each VM");
   const slow = plan(f, { bandwidth: 16 * 1024 ** 2 });
   expect(slow.basis).toBe("16 MiB/s for each VM, as --bandwidth says");
   expect(slow.takes.least).toBeGreaterThan((3 * 2 * GIB) / (20 * 1024 ** 2));

@@ -44,7 +44,7 @@ describe("without a finished migration, a forecast assumes usual network speeds 
     // KubeVirt's limit   least  most  basis
     [undefined,          15,    276,  "between 64 MiB/s and 10 Gbit/s"],
     [256 * MIB,          33,    276,  "between 64 MiB/s and 256 MiB/s"],
-    [32 * MIB,           201,   372,  "no migration has finished yet: assumes 32 MiB/s for each VM"],
+    [32 * MIB,           201,   372,  "no migration finished yet: assumes 32 MiB/s for each VM"],
   ])("%s bytes per second", (bandwidthPerMigration, least, most, basis) => {
     const limits = bandwidthPerMigration === undefined ? {} : { bandwidthPerMigration };
     expect(many({}, limits)).toMatchObject({ seconds: { least, most }, basis: expect.stringContaining(basis) });
@@ -56,7 +56,7 @@ describe("with finished migrations, three waves take as long as", () => {
   test.each<[string, ReturnType<typeof finished>[], seconds: readonly [least: number, most: number], basis: string]>([
     ["a migration of a VM elsewhere",           [finished("other", 20)], [42, 89], "based on 1 finished migration"],
     ["the VM's own earlier migration", [finished("a", 80), finished("other", 20)], [102, 209], "based on 2 finished migrations"],
-    ["usual network speeds if the only migration failed", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no migration has finished yet: assumes between 64 MiB/s and 10 Gbit/s for each VM"],
+    ["usual network speeds if the only migration failed", [migration({ vmiName: "other", phase: "Failed" })], [15, 276], "no migration finished yet: assumes between 64 MiB/s and 10 Gbit/s for each VM"],
   ])("%s", (_, all, [least, most], basis) => {
     expect(many({ finished: all })).toMatchObject({ seconds: { least, most }, basis });
   });
