@@ -95,7 +95,7 @@ async function readPlugin(settings: Settings, kubevirt: KubeVirtFacts | undefine
   return (await cluster.get("plugins", named(SHIELD_PLUGIN), { expect: [403] })) !== undefined;
 }
 
-/** Returns the configuration without the problems of its fields. A condition and a metric report the problems. */
+/** Returns only the configuration. A condition and a metric report the problems of its fields. */
 async function readConfiguration(cluster: Client): Promise<ConfigurationSpec> {
   const facts = await cluster.get("lifeboatconfigurations", named(CONFIGURATION));
   return parseConfiguration(facts?.spec ?? {}).value;

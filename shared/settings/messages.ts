@@ -48,7 +48,7 @@ export const SETTINGS_MESSAGES = {
   webhookAbsent: (endpoint: string) => `it has no webhook ${endpoint}.lifeboat.dev`,
   webhookUntrusted: "its caBundle does not trust the certificate that Lifeboat serves",
   webhookPath: (cluster: string, endpoint: string) =>
-    `its path is not /clusters/${cluster}/admission/${endpoint} with a webhookToken of this cluster`,
+    `its path is not /clusters/${cluster}/admission/${endpoint}/TOKEN, where TOKEN is a webhookToken of this cluster`,
   webhookToken: "the token in its path is not a webhookToken of this cluster",
 
   // KubeVirt's limits

@@ -56,7 +56,7 @@ async function withoutSecret({ trial }: DoctorReads): Promise<Finding> {
   const answered = isAnswered(await readable(trial));
   if (answered === true) return ok(`${said}: the Worker's token expires by itself`);
   const reason =
-    "the Worker's token either expires by itself or was revoked: without a valid token, Lifeboat can neither read nor move anything";
+    "the Worker's token was revoked, or is a bound token, which expires: without a valid token, Lifeboat can neither read nor move anything";
   return answered === false ? failed(said, reason, ROTATE) : warning(said, reason, ROTATE);
 }
 

@@ -14,7 +14,7 @@ type Together = facts.Together;
 type Tweak = facts.Tweak;
 
 const NO_TOKEN =
-  "no Secret holds a token of Lifeboat's account: the Worker's token either expires by itself or was revoked: without a valid token, Lifeboat can neither read nor move anything";
+  "no Secret holds a token of Lifeboat's account: the Worker's token was revoked, or is a bound token, which expires: without a valid token, Lifeboat can neither read nor move anything";
 
 type Row = readonly [what: string, tweak: Tweak, said: readonly string[]];
 
@@ -174,7 +174,7 @@ const IDENTITY: readonly (readonly [string, Tweak, readonly string[], string | u
   ["a Secret without a token is a problem",                           inside({ data: { operatorToken: "" } }),             [`× Secret lifeboat-server has no operatorToken of at least 16 characters: ${UNSERVED}`], "lifeboat install"],
   ["the key of another certificate is a problem",                     inside({ data: { "tls.key": OTHERS.keyPem } }),      [`× Secret lifeboat-server has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: ${UNSERVED}`], "lifeboat install"],
   ["another token in the path is a problem",                          inside({ path: "/clusters/local/admission/evictions/old" }), [`${APART}the token in its path is not a webhookToken of this cluster`], "lifeboat install"],
-  ["another cluster in the path is a problem",                        inside({ path: "/clusters/prod/admission/evictions/token-0123456789" }), [`${APART}its path is not /clusters/local/admission/evictions with a webhookToken of this cluster`], "lifeboat install"],
+  ["another cluster in the path is a problem",                        inside({ path: "/clusters/prod/admission/evictions/token-0123456789" }), [`${APART}its path is not /clusters/local/admission/evictions/TOKEN, where TOKEN is a webhookToken of this cluster`], "lifeboat install"],
   ["another caBundle is a problem",                                   inside({ caBundle: base64(OTHERS.certPem) }),        [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install"],
   ["another caBundle for an own certificate is a problem",            inside({ data: YOURS, caBundle: "" }),               [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "lifeboat install --ca-bundle FILE (FILE: the CA of your certificate)"],
   ["another caBundle for a certificate of cert-manager is a problem", inside({ data: YOURS, caBundle: "", annotations: { "cert-manager.io/certificate-name": "x" } }), [`${APART}its caBundle does not trust the certificate that Lifeboat serves`], "kubectl -n lifeboat-system describe certificate lifeboat-server; lifeboat install"],

@@ -36,7 +36,7 @@ test.each<[string, object, string | undefined]>([
   ["without a caBundle",          { service: { path: `${own}/${TOKEN}` } },                               "its caBundle does not trust the certificate that Lifeboat serves"],
   ["with another caBundle",       { service: { path: `${own}/${TOKEN}` }, caBundle: "OTHER" },            "its caBundle does not trust the certificate that Lifeboat serves"],
   ["with another token",          { service: { path: `${own}/secret` }, caBundle: "TRUSTED" },            "the token in its path is not a webhookToken of this cluster"],
-  ["without path and caBundle",   { service: {} },                                                        "its path is not /clusters/prod/admission/evictions with a webhookToken of this cluster; its caBundle does not trust the certificate that Lifeboat serves"],
+  ["without path and caBundle",   { service: {} },                                                        "its path is not /clusters/prod/admission/evictions/TOKEN, where TOKEN is a webhookToken of this cluster; its caBundle does not trust the certificate that Lifeboat serves"],
 ])("a webhook of Lifeboat in the cluster %s: every mismatch is reported", (_, clientConfig, said) => {
   const problem = said === undefined ? undefined : { reason: "WebhookMisconfigured", message: `lifeboat: ${said}: run lifeboat install` };
   expect(inCluster(clientConfig)).toEqual({ endpoint: "evictions", chain: [VALIDITY], ...(problem && { problem }) });

@@ -134,7 +134,7 @@ test.each([
 
 test.each([
   ["that is not HTTP", "hello\r\n\r\n", "400"],
-  ["with a path that is not a URL", "GET // AUTHORIZED\r\n\r\n", "500"],
+  ["with a path that no URL can have", "GET // AUTHORIZED\r\n\r\n", "500"],
   ["with an unknown expectation", "GET /livez AUTHORIZED\r\nexpect: more\r\n\r\n", "417"],
 ])("a request %s is answered with an error", async (_title, text, code) => {
   const client = say(text);
