@@ -1,4 +1,4 @@
-/** Asks the API server for the user of a token and for permissions, and reads when a token expires. */
+/** Asks the API server which user a token belongs to, and what a user may do. Also reads the expiry time of a token. */
 import * as z from "zod/mini";
 import { type Client, named } from "./client.ts";
 import type { ReviewedUser } from "./schemas/kubernetes.ts";

@@ -158,7 +158,7 @@ export interface PodVerdict {
   readonly message: string;
   /** Says who can change the outcome, and how. */
   readonly remedy?: string;
-  /** Nodes for the next pod. Absent if the preflight does not check which nodes have room. */
+  /** The nodes that have room for the pod that replaces this pod. Absent if the preflight does not check which nodes have room. */
   readonly room?: RoomFound;
 }
 

@@ -127,7 +127,7 @@ function unsureOf(pods: readonly PodVerdict[]): readonly string[] {
   );
 }
 
-/** Lists pods whose PodDisruptionBudget belongs to a controller and keeps them on the node. */
+/** Lists pods that stay on the node because the PodDisruptionBudget of a controller refuses their eviction. */
 export function waitingForControllers(pods: readonly PodVerdict[]): readonly string[] {
   const held = pods.filter(({ reason }) => reason === "BudgetOfController");
   return held.map((pod) => MESSAGES.whenGone(pod, pod.message));

@@ -54,7 +54,7 @@ export const VERSIONS = {
   blockedMigrations: {
     of: "kubevirt",
     since: 8,
-    does: "a condition of a migration says what blocks it: a backup, a utility volume or the other cluster",
+    does: "a condition of a migration says what blocks it: a backup, a utility volume or, between clusters, the other cluster",
     lifeboat: "waits until nothing blocks the migration, and names the obstacle",
     usedIn: ["shared/kube/schemas/kubevirt.ts"],
   },

@@ -45,7 +45,7 @@ describe("the Priority plugin", () => {
   const computed = "must not be provided in pod spec; priority admission controller computed";
   // prettier-ignore
   const refused: readonly (readonly [spec: Partial<Pod["spec"]>, why: string])[] = [
-    [{ priorityClassName: "none" },    "no PriorityClass with name none was found"],
+    [{ priorityClassName: "missing" }, "no PriorityClass with name missing was found"],
     [{ priority: 5 },                  `the integer value of priority (5) ${computed} 0 from the given PriorityClass name`],
     [{ preemptionPolicy: "Never" },    `the string value of PreemptionPolicy (Never) ${computed} PreemptLowerPriority from the given PriorityClass name`],
   ];

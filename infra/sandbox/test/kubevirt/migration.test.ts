@@ -127,7 +127,7 @@ describe("a migration that succeeds", () => {
     await world.until(pods, target.metadata, ({ status }) => status?.phase === "Failed");
   });
 
-  test("leaves the VMI on the target's node, without evacuationNodeName, eviction source and target label", async () => {
+  test("leaves the VMI on the target's node, and removes evacuationNodeName, the eviction source and the label of the target", async () => {
     const { metadata, status } = await vmi("mover");
     const nodeName = status?.migrationState?.targetNode;
     expect(status).toMatchObject({ nodeName, phase: "Running" });
