@@ -102,10 +102,19 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
   const isOfNode = endsNodes(terms.requester, m.settings);
   // The pod is already terminating, so the request only shortens the grace period.
   if (isOfNode && pod.deleting) return undefined;
-  const present = isOfNode ? terminationOf(terms, m) : conditionedDisruption(pod, m);
-  if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
   const known = knownDisruptions(subject, m.now);
+  const present = isOfNode ? terminationOf(terms, m) : (conditionedDisruption(pod, m) ?? resetDisruption(pod, known));
+  if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
   return { cause: present.cause, deadline: Math.min(present.deadline, ...known.map(({ deadline }) => deadline)) };
+}
+
+/**
+ * Returns the recorded disruption of a pod whose condition is False. After 120 s, kube-controller-manager sets the
+ * condition to False (`syncStalePodDisruption`), but client-go repeats a refused deletion for up to 150 s.
+ */
+function resetDisruption({ disruptionTarget }: PodFacts, known: readonly KnownDisruption[]): Disruption | undefined {
+  if (disruptionTarget?.active !== false) return undefined;
+  return known.find(({ cause }) => cause !== "NodeTermination" && isReviewed(cause));
 }
 
 export interface DeletionTerms {
