@@ -83,8 +83,8 @@ export function ensureBudget(vmi: VmiFacts, settings: Settings, isMigrating = vm
 }
 
 /**
- * Returns the VM's budget. Returns undefined without the permission to read budgets, because a missing permission must
- * not stop an evacuation.
+ * Returns the VM's budget. Returns undefined if Lifeboat lacks the permission to read budgets, because a missing
+ * permission must not stop an evacuation.
  */
 export function ownBudget(vmi: VmiFacts, facts: Facts): BudgetFacts | undefined {
   const key = { namespace: vmi.namespace, name: budgetName(vmi) };

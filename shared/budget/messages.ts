@@ -3,7 +3,7 @@ import type { BudgetFacts } from "../kube/facts.ts";
 
 export const BUDGET_MESSAGES = {
   several: (budgets: readonly Pick<BudgetFacts, "name">[]) =>
-    `more than one PodDisruptionBudget selects the pod (${budgets.map(({ name }) => name).join(", ")}): ` +
+    `the pod is selected by more than one PodDisruptionBudget (${budgets.map(({ name }) => name).join(", ")}): ` +
     "the API server does not evict such a pod",
   exhausted: ({ status: { desiredHealthy, currentHealthy } }: BudgetFacts) =>
     `allows no disruption: it needs ${desiredHealthy} healthy pods and has ${currentHealthy}`,

@@ -75,7 +75,7 @@ function isSparedAsUnhealthy({ ready }: PodFacts, { unhealthyPodEvictionPolicy, 
   return !ready && (unhealthyPodEvictionPolicy === "AlwaysAllow" || isMet);
 }
 
-/** A launcher pod whose VM Lifeboat wants to restart or stop. */
+/** A launcher pod of a VM that Lifeboat wants to restart or stop. */
 export interface Ending {
   readonly pod: PodFacts;
   /** Whether the VM runs again afterwards. If false, the pod uses up one allowed disruption of its budget. */

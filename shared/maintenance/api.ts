@@ -8,8 +8,8 @@ import type { RollingMaintenanceFacts } from "../kube/rolling-maintenance.ts";
 const REFUSED = { 403: "Lacking", 404: "Lacking", 409: "TryAgain", 422: "TryAgain" } as const;
 
 /**
- * Returns the name and the manifest of a NodeEvacuation. Because of the label, Lifeboat deletes the NodeEvacuation some
- * time after its end.
+ * Returns the name and the manifest of a NodeEvacuation. The manifest contains a label. Because of this label, Lifeboat
+ * deletes the NodeEvacuation some time after its end.
  */
 export function newNodeEvacuation(node: string, now: Date, spec: object) {
   const name = derivedName("", node, now.toISOString().replaceAll(/\D/g, "").slice(0, 14));
@@ -26,8 +26,8 @@ const CHANGES = {
 export type Change = keyof typeof CHANGES;
 
 /**
- * Returns the name and the manifest of a RollingMaintenance. Because of the label, Lifeboat deletes the
- * RollingMaintenance some time after its end.
+ * Returns the name and the manifest of a RollingMaintenance. The manifest contains a label. Because of this label,
+ * Lifeboat deletes the RollingMaintenance some time after its end.
  */
 export function newRollingMaintenance(names: readonly string[], now: Date, spec: object) {
   const name = derivedName(

@@ -72,7 +72,7 @@ function leftOver(w: NodeWorld, more: NodeNext["more"]): NodeNext | "Nothing" {
 
 /**
  * Withdraws the Evacuations of the NodeEvacuation. If the node no longer exists, migrations continue, and a VM that is
- * stopping or off starts again.
+ * stopping or has stopped starts again.
  */
 export function withdrawals(w: NodeWorld): readonly Action[] {
   const isThere = nodeToDrain(w) !== undefined;

@@ -97,7 +97,7 @@ function heldBack(views: readonly VmView[], w: NodeWorld): readonly VmView[] {
 
 /**
  * Returns whether the node has blockers other than the VMs that Lifeboat shuts down. An object that cannot be parsed is
- * such a blocker. A PodDisruptionBudget that delays restarts or stops does not count as a blocker.
+ * such a blocker. A PodDisruptionBudget that delays a restart or a stop does not count as a blocker.
  */
 function isBlockedOtherwise(views: readonly VmView[], w: NodeWorld): boolean {
   const isInTheWay = (view: VmView) => !isEnding(view) && view.isKept !== true;

@@ -93,7 +93,7 @@ export const MAINTENANCE_MESSAGES = {
   willShutDown: "cannot migrate: Lifeboat stops it, and starts it again when the node is uncordoned, as requested",
   isMoving: "it is moving",
   noStartBeside: (why = "there is no room for it") =>
-    `it would not start on another node together with the other VMs: ${why}`,
+    `it would not start on another node after the other VMs have left: ${why}`,
   noStart: (why: string) => `Lifeboat does not restart it: ${why}`,
   noRoom: "there is no room for it on another node",
   nodeIsGone: "the node is gone",
@@ -116,7 +116,7 @@ export const MAINTENANCE_MESSAGES = {
   empty: (seconds: number, total: number, ended: string) =>
     `the node is empty after ${seconds}s; VMs that left: ${total}${ended === "" ? "" : `, of which ${ended}`}`,
   ended: (
-    how: "restarted" | "stopped" | "shut down by their eviction strategy" | "ended by others",
+    how: "restarted" | "stopped" | "shut down by their eviction strategy" | "restarted or stopped by others",
     names: readonly string[],
   ) => {
     const distinct = [...new Set(names)].toSorted();
@@ -133,7 +133,7 @@ export const MAINTENANCE_MESSAGES = {
 
   // Messages of the doctor.
   noneOpen: "no node is under maintenance",
-  notInstalled: "the component maintenance is not installed: nobody can drain with Lifeboat",
+  notInstalled: "the maintenance component is not installed: nobody can drain with Lifeboat",
   open: (names: string) => `NodeEvacuations that have not ended: ${names}`,
   isBlocked: ({ name, spec }: NodeEvacuationFacts) => `NodeEvacuation ${name} of node ${spec.nodeName} is blocked`,
 } as const;

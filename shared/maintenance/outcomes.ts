@@ -185,8 +185,8 @@ function outcomeCounts(outcomes: readonly VmOutcome[]): Pick<VmCounts, Uncapital
 }
 
 /**
- * Counts the VMs. The total never decreases. A VM on the node whose VMI cannot be parsed does not count as moving,
- * because Lifeboat cannot see its migration.
+ * Counts the VMs. The total never decreases. If the VMI of a VM on the node cannot be parsed, the VM does not count as
+ * moving, because Lifeboat cannot see its migration.
  */
 export function countsOf(views: readonly VmView[], w: NodeWorld): VmCounts {
   const { ne } = w;
@@ -214,7 +214,7 @@ export function endedText(outcomes: readonly VmOutcome[]): string {
     ["restarted", names(["Restarted"], isOurs)],
     ["stopped", names(["Stopped"], isOurs)],
     ["shut down by their eviction strategy", names(["ShutDown"], isOurs)],
-    ["ended by others", names(["Restarted", "Stopped"], (one) => !isOurs(one))],
+    ["restarted or stopped by others", names(["Restarted", "Stopped"], (one) => !isOurs(one))],
   ] as const;
   return rows.flatMap(([how, who]) => (who.length > 0 ? [MESSAGES.ended(how, who)] : [])).join(", ");
 }

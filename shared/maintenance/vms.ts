@@ -224,7 +224,7 @@ export function blockerOf(
 /**
  * By default, Lifeboat requests twice as many migrations as KubeVirt runs at the same time from one node. KubeVirt's
  * queue is then never empty. With a longer queue, a pause would stop few migrations, and KubeVirt instead of Lifeboat
- * would order the VMs.
+ * would decide the order of the VMs.
  */
 const AHEAD = 2;
 

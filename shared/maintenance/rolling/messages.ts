@@ -75,7 +75,7 @@ export const ROLLING_MESSAGES = {
   pace: (seconds: number) => `a node took ${durationText(seconds)} on average`,
   lastEnds: (pace: string, end: string) => `${pace}; the last drain ends at about ${withoutFractions(end)}`,
   someLate: (pace: string, late: number, notAfter: string) =>
-    `${pace}; nodes whose drain will not start before ${withoutFractions(notAfter)}: ${late}`,
+    `${pace}; nodes whose drain will not start by ${withoutFractions(notAfter)} (spec.schedule.notAfter): ${late}`,
 
   // Messages about the end
   withdrawn: "spec.intent is Withdrawn",

@@ -74,7 +74,7 @@ test("given a healthy installation, the doctor prints every check and exits with
     "  √ condition ReviewsDecided is True (Decided) for AGE",
     "  √ the permissions of rbac.yaml are granted",
     "  √ the guard is off",
-    "  √ the component maintenance is not installed: nobody can drain with Lifeboat",
+    "  √ the maintenance component is not installed: nobody can drain with Lifeboat",
     "  √ a dry-run eviction of pod vms/POD is answered by Lifeboat",
     "",
     "Relay",
