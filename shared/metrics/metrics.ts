@@ -1,7 +1,7 @@
 /**
- * The metrics of a cluster. A label must not have values that tenants choose, or an unlimited number of values.
- * Therefore, no metric has a label for a namespace or a VM. A maintenance object and its node appear in labels only
- * while the object is blocked, and for an hour after its end.
+ * The metrics of a cluster. Tenants must not be able to choose the values of a label, and the number of values must be
+ * limited. Therefore, no metric has a label for a namespace or a VM. A maintenance object and its node appear in labels
+ * only while the object is blocked, and for an hour after its end.
  */
 import { ACTIVE_PHASES, CAUSES, END_PHASES, type EvacuationFacts, isActive } from "../kube/evacuation.ts";
 import { NODE_ACTIVE_PHASES, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
@@ -28,7 +28,7 @@ export const FAMILIES = {
   },
   webhookProblems: {
     name: "lifeboat_webhook_problems", type: "gauge", unit: "", labels: ["webhook"],
-    help: "1 if a webhook object is missing or does not lead to Lifeboat, else 0. Absent if Lifeboat cannot read it, or if it is the guard's and no gate needs the guard.",
+    help: "1 if a webhook object is missing or does not lead to Lifeboat, else 0. Absent if Lifeboat cannot read the object. Absent for the guard if no gate needs it.",
   },
   certificateRenewal: {
     name: "lifeboat_certificate_renewal_timestamp_seconds", type: "gauge", unit: "seconds", labels: [],
@@ -80,7 +80,7 @@ export const FAMILIES = {
   },
   guardProblem: {
     name: "lifeboat_guard_problem", type: "gauge", unit: "", labels: ["guard_problem"],
-    help: "Why the guard would not protect VMs while Lifeboat is unavailable (condition GuardHolds is False). Absent without a problem, and if the guard is off.",
+    help: "Why the guard would not protect VMs while Lifeboat is unavailable (condition GuardHolds is False). Absent if there is no problem or the guard is off.",
   },
   podEvacuations: {
     name: "lifeboat_descheduling_pod_evacuations", type: "counter", unit: "", labels: [],

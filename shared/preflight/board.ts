@@ -8,7 +8,7 @@ import { type FitNode, type Room, roomOn, roomWith } from "./fit.ts";
 export interface Filled {
   readonly room: Room;
   readonly pods: number;
-  /** The requests that kube-scheduler assumes for pods without requests, in millicores and bytes. */
+  /** The requests that kube-scheduler assumes for containers without requests, in millicores and bytes. */
   readonly assumed: { readonly cpu: number; readonly memory: number };
 }
 

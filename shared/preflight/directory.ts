@@ -56,7 +56,8 @@ export function createDirectory(): Directory {
 }
 
 /**
- * Returns true if both pods have the same labels and affinity terms, for example one pod before and after a migration.
+ * Returns true if both pods have the same labels and affinity terms, for example if both are the same pod before and
+ * after a simulated move.
  */
 function isAlike(a: NeighbourPod, b: NeighbourPod): boolean {
   return a.labels === b.labels && a.antiAffinity === b.antiAffinity && a.placementTerms === b.placementTerms;

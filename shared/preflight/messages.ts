@@ -111,7 +111,10 @@ export const PREFLIGHT_MESSAGES = {
     `whether the next pod of VM ${keyOf(vm)} fits on another node: this can depend on ${field}`,
   whenGone,
   noReplacement: (pod: Pod, budget: string) =>
-    whenGone(pod, `PodDisruptionBudget ${budget} allows no eviction, and no controller replaces the missing pod`),
+    whenGone(
+      pod,
+      `PodDisruptionBudget ${budget} allows no eviction while another pod is missing, which no controller replaces`,
+    ),
   kubeletNotReady: (node: string) =>
     `at what time the pods of ${node} leave: the kubelet of ${node} is not ready, so it ends no pod`,
   leavingElsewhere: (nodes: number | undefined) =>

@@ -180,7 +180,7 @@ function isKubeVirts(key: string): boolean {
 }
 
 /**
- * Renders the node selector. Other labels in the current pod's selector come from its last migration
+ * Renders the node selector. The current pod's selector can also contain labels from its last migration
  * (`addedNodeSelector`), from admission webhooks, or from an older spec of the VMI. Lifeboat assumes that admission
  * webhooks add no hostname.
  */
@@ -194,7 +194,8 @@ function placementOf(pod: LauncherPod, { asks, rendering, isOwn }: From): Part {
   const least = { ...kubevirts, ...modelOf(asks), ...own };
   const keys = Object.keys(odd);
   if (keys.length === 0) return { most: at(least) };
-  return { most: at({ ...odd, ...least }), least: at(least), field: `nodeSelector ${keys.join(", ")} of its pod` };
+  const field = `nodeSelector ${keys.join(", ")} of its current pod`;
+  return { most: at({ ...odd, ...least }), least: at(least), field };
 }
 
 function modelOf({ cpuModel }: GuestAsks): Labels {
@@ -222,7 +223,7 @@ function tolerationsOf({ tolerations: present = [] }: LauncherPod, { asks }: Fro
   const surely = [...asks.tolerations, ...others.filter(isAdmissions)];
   const odd = others.filter((one) => !isAdmissions(one));
   if (odd.length === 0) return { most: { tolerations: surely } };
-  const field = `tolerations of its pod for ${odd.map(({ key = "any key" }) => key).join(", ")}`;
+  const field = `tolerations of its current pod for ${odd.map(({ key = "any key" }) => key).join(", ")}`;
   return { most: { tolerations: surely }, least: { tolerations: [...surely, ...odd] }, field };
 }
 
@@ -240,7 +241,7 @@ function antiAffinityOf({ antiAffinity: present }: LauncherPod, { asks }: From):
   const odd = present.filter((term) => !isMigrations(term) && !known.has(JSON.stringify(term)));
   if (odd.length === 0) return { most: { antiAffinity: asks.antiAffinity } };
   const most = { antiAffinity: [...asks.antiAffinity, ...odd] };
-  return { most, least: { antiAffinity: asks.antiAffinity }, field: "podAntiAffinity of its pod" };
+  return { most, least: { antiAffinity: asks.antiAffinity }, field: "podAntiAffinity of its current pod" };
 }
 
 function isMigrations({ selector }: PodTerm): boolean {

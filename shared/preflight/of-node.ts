@@ -1,6 +1,7 @@
 /**
  * Reads the facts of a preflight: the pods and VMs of the node, and the free resources of other nodes. The number of
- * requests grows with the number of namespaces that have moving VMs, and with the number of VMIs missing in the list.
+ * requests grows with the number of namespaces that have moving VMs. It also grows with the number of launcher pods
+ * whose VMI is missing in the list of the node's VMIs.
  */
 import { budgetOf } from "../budget/refusal.ts";
 import { each, type Facts, together, unlessFailed, type Readable } from "../facts/facts.ts";

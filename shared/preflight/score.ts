@@ -169,8 +169,8 @@ function leftOn(name: Name, filled: Filled | undefined): number {
 }
 
 /**
- * Returns the requests that kube-scheduler assumes for pods without requests. Adds up the pods on the node and this
- * pod.
+ * Returns the sum of the requests that kube-scheduler assumes for containers without requests. Counts the containers of
+ * this pod and of all pods on the node.
  */
 function assumedOf(name: Name, { placementTerms }: PreflightPod, filled: Filled | undefined): number {
   return (filled?.assumed[name] ?? 0) + (placementTerms?.assumed[name] ?? 0);
