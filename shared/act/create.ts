@@ -8,8 +8,9 @@ import * as manifests from "./manifests.ts";
 import { addRequester, requesterPatch } from "../evacuation/requesters.ts";
 
 /**
- * Creates an Evacuation. If the VM already has an active Evacuation with this name for the same pod, adds the requester
- * to it and returns it. Returns `Conflict` if the existing Evacuation has ended or is for another pod.
+ * Creates an Evacuation. If the VM already has an active Evacuation with the same name and for the same pod, adds the
+ * requester to the existing Evacuation and returns this Evacuation. Returns `Conflict` if the existing Evacuation has
+ * ended or is for another pod.
  */
 export async function createEvacuation(
   evacuation: NewEvacuation,
@@ -42,7 +43,7 @@ export async function withAnother(found: EvacuationFacts, name: string, cluster:
   return named.code < 300 ? named.facts() : found;
 }
 
-/** Creates the Evacuation with a random name, because an Evacuation of another VM has the usual name. */
+/** Creates the Evacuation with a random name, because another VM's Evacuation has the requested name. */
 async function createBeside(evacuation: NewEvacuation, cluster: Client): Promise<EvacuationFacts | "Conflict"> {
   const name = derivedName("", evacuation.name, hash8(crypto.randomUUID()));
   const answer = await cluster.create("evacuations", manifests.evacuation({ ...evacuation, name }));

@@ -79,7 +79,7 @@ const API_VERSION = {
 } as const;
 /** Events about a cluster-scoped object must have this namespace. */
 const NAMESPACE_OF_NONE = "default";
-/** The maximum length of the object's name in the name of an Event. */
+/** An Event's name begins with at most this many characters of the name of the object. */
 const LONGEST_EVENT_PREFIX = 253 - 9;
 
 /** Makes an Event. The name contains a hash of object, reason and occasion, so each Event exists only once. */

@@ -21,7 +21,7 @@ export type ActResult = "Done" | "Conflict" | "Refused";
 export interface Performing {
   readonly cluster: Client;
   readonly now: () => Date;
-  /** Called for every error, even if the next actions are still performed. */
+  /** Called for every error, including errors after which Lifeboat performs the next actions. */
   readonly onFailure?: ((doing: string, failure: ClusterError) => void) | undefined;
   /** Returns a client with a shorter time limit, for optional actions. The default is `cluster`. */
   readonly besides?: () => Client;

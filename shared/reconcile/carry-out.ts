@@ -43,7 +43,7 @@ export interface Result {
    * process changed the object first.
    */
   readonly again: boolean;
-  /** Names of nodes under pressure that VMs are leaving. Another VM may now be allowed to leave such a node. */
+  /** Names of the nodes under pressure from which VMs are moving away. Another VM may now be allowed to leave. */
   readonly pressured: readonly string[];
   /** The NodeEvacuations that may now move another VM, because the Evacuation of one of their VMs has changed. */
   readonly nodeEvacuations: readonly string[];

@@ -78,9 +78,9 @@ export async function reconcileActive(deps: Deps): Promise<Result> {
 }
 
 /**
- * Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. For example, Lifeboat
- * could not parse the Evacuation of a stopped VM before. Lifeboat 0.3 started such a VM before it ended the
- * NodeEvacuation, and its Evacuation has the condition Released=True.
+ * Selects NodeEvacuations that have not ended, and NodeEvacuations whose cleanup is not complete. For example, an
+ * earlier reconcile could not parse the Evacuation of a stopped VM. Lifeboat 0.3 started stopped VMs before it ended
+ * the NodeEvacuation. The Evacuations of these VMs have the condition Released=True.
  */
 function concernedBy(evacuations: readonly EvacuationFacts[], nodes: readonly NodeFacts[]) {
   const uids = new Set(evacuations.filter((e) => isActive(e) || isHeld(e)).map(({ spec }) => spec.nodeEvacuation?.uid));

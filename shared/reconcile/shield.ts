@@ -29,8 +29,8 @@ export async function decideOnShield(evacuations: readonly EvacuationFacts[], ob
 }
 
 /**
- * Reads when the shield refused virt-handler's attempts to shut the guest down. Returns `Unknown` if the read fails, so
- * that the shield still ends in time.
+ * Reads the times at which the shield refused virt-handler's attempts to shut the guest down. Returns `Unknown` if the
+ * read fails, so that the shield still ends in time.
  */
 async function refusalOf(vmi: VmiFacts, { cluster, onFailure }: Observer) {
   try {

@@ -22,8 +22,8 @@ import type { PlansOfNodes } from "./nodes.ts";
 import { RECONCILE_MESSAGES as MESSAGES } from "./messages.ts";
 
 /**
- * Adds to the settings whether the ValidatingAdmissionPolicy is installed that protects pods from the taint manager.
- * Reads the policy only if the feature gate NoExecuteTaint is off.
+ * Adds `isHoldingTaints` to the settings. The value is true if the ValidatingAdmissionPolicy HOLD_TAINTS is installed,
+ * which protects pods from the taint manager. Reads the policy only if the feature gate NoExecuteTaint is off.
  */
 export async function withHold(settings: Settings, cluster: Client): Promise<Settings> {
   if (isGateOn("NoExecuteTaint", settings)) return settings;
