@@ -106,7 +106,7 @@ function requestsOf(deps: DeschedulingDeps): Requests {
       dryRun ? "Done" : await attempt(withdrawEvacuation(evacuation, cluster), "Failed", deps),
     evacuationsOf: (key) => attempt(readEvacuationsOf(key, cluster), undefined, deps),
     async evict({ pod, profile, plugin, reason }) {
-      // The annotations show the reviewing webhooks why the pod is evicted.
+      // Webhooks that review the eviction can read its reason in these annotations.
       const annotations = {
         [names.REQUESTED_BY_ANNOTATION]: names.DESCHEDULER,
         [names.REASON_ANNOTATION]: MESSAGES.triggeredBy({ profile, plugin, reason }),

@@ -19,7 +19,7 @@ export const descheduling = {
       name: DESCHEDULER_CONFIG_MAP,
     }),
     grant("get", LEASES, "no cycle runs, because Lifeboat cannot see whether another cycle is running", LEASE),
-    grant("patch", LEASES, "at most one cycle runs in five minutes", LEASE),
+    grant("patch", LEASES, "only the first cycle runs, because later cycles cannot acquire the Lease", LEASE),
     grant("create", LEASES, "no cycle runs before the Lease exists", { namespace }),
   ],
   events: ["Descheduled", "EvictionFailed"],

@@ -53,7 +53,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: hasMigrated, answer: movedAway },
   { asked: "restart", since: "the VM runs again", so: "the evacuation ends: Restarted",
     applies: (q) => isAnother(q) && q.f?.vmi.phase === "Running" && q.f.vmi.nodeName !== undefined, answer: restarted },
-  { asked: "restart", since: "the VM is off or about to start; its owner has stopped or deleted it, or the NodeEvacuation was cancelled", so: "Lifeboat does not wait: KubeVirt starts the VM, unless its owner has stopped or deleted it",
+  { asked: "restart", since: "the NodeEvacuation was cancelled, or the owner has stopped or deleted the VM; the VM is off or about to start", so: "Lifeboat does not wait: KubeVirt starts the VM, unless its owner has stopped or deleted it",
     applies: (q) => (isOff(q.f?.vmi) || isAnother(q)) && isWithdrawn(q.e), answer: () => withdrawn(MESSAGES.withdrawnWhileOff) },
   { asked: "restart", since: "the VM is about to start", so: "Lifeboat waits",
     applies: isAnother, answer: ({ e }) => asked(e, "Starting", MESSAGES.startsElsewhere) },
@@ -65,7 +65,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: ({ f }) => isOff(f?.vmi), answer: stopped },
   { asked: "restart or stop", since: "the guest shuts down", so: "Lifeboat waits, also after a cancellation",
     applies: ({ f }) => f?.vmi.deleting === true, answer: ({ e }) => asked(e, "ShuttingDown", MESSAGES.shutsDown) },
-  { asked: "restart or stop", since: "nothing, for less than 60 s", so: "Lifeboat waits: KubeVirt might still receive the request",
+  { asked: "restart or stop", since: "nothing yet, and less than 60 s have passed", so: "Lifeboat waits: KubeVirt might still receive the request",
     applies: ({ e, w }) => secondsUntil(shutdown.askedUntil(e), w.now) > 0, answer: ({ e }) => asked(e, e.status.reason ?? "", e.status.message ?? "") },
   { asked: "restart or stop", since: "the VirtualMachine was deleted", so: "Lifeboat does not ask KubeVirt again",
     applies: isAround(({ vm }) => vm === undefined), answer: () => withdrawn(MESSAGES.vmDeleted) },
@@ -81,7 +81,7 @@ export const ASKED_ROWS: readonly AskedRow[] = [
     applies: isAround(({ ne, node }) => ne?.spec.progress === "Paused" || node?.unschedulable !== true), answer: held },
   { asked: "restart or stop", since: "a disruption budget would refuse the eviction of the VM's pod", so: "Lifeboat does not ask KubeVirt again until the budget allows the eviction",
     applies: isAround(({ refusal }) => refusal !== undefined), answer: held },
-  { asked: "restart or stop", since: "nothing, for 60 s: the request was refused or lost", so: "Lifeboat asks KubeVirt again",
+  { asked: "restart or stop", since: "nothing within 60 s: the request was refused or lost", so: "Lifeboat asks KubeVirt again",
     applies: () => true, answer: askAgain },
 ];
 

@@ -79,9 +79,7 @@ export function isReleasePending(vmi: VmiFacts, evacuations: readonly Evacuation
   return evacuations.some((e) => isToBeReleased(e) && isAbout(e, vmi, podUID));
 }
 
-/**
- * Returns whether an ended Evacuation might have left its evacuationNodeName on the VMI, and no Evacuation is active.
- */
+/** Returns true if no Evacuation is active, but an ended Evacuation might have left its evacuationNodeName set. */
 export function isMarkEnded(vmi: VmiFacts, evacuations: readonly EvacuationFacts[], podUID?: string): boolean {
   return isReleasePending(vmi, evacuations, podUID) && activeEvacuation(vmi, evacuations, podUID) === undefined;
 }

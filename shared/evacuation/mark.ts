@@ -95,8 +95,8 @@ export function isTakenBack(f: EvacuationCase): boolean {
 }
 
 /**
- * After an admission review has created an Evacuation, it sets the evacuationNodeName within this number of seconds:
- * the webhook's timeout plus a margin.
+ * An admission review that creates an Evacuation sets the evacuationNodeName at most this number of seconds later. The
+ * number is the webhook's timeout plus a margin.
  */
 const MARKING_SECONDS = 15;
 

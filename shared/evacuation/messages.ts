@@ -43,7 +43,7 @@ export const EVACUATION_MESSAGES = {
   overQuota: ({ name }: Named, words: string | undefined) =>
     `a resource quota refuses the target pod of migration ${name} (${OVER_QUOTA})${words === undefined ? "" : `: ${words}`}`,
   gated: ({ name }: Pod, gates: readonly string[]) =>
-    `target pod ${name} waits for its scheduling gate${gates.length === 1 ? "" : "s"} ${gates.join(", ")} to be removed`,
+    `target pod ${name} waits for the removal of scheduling gate${gates.length === 1 ? "" : "s"} ${gates.join(", ")}`,
   unschedulable: ({ name }: Pod, why: string) => `target pod ${name} cannot be scheduled: ${why}`,
   targetNotStarted: ({ name }: Pod, reason: string, words: string) =>
     `target pod ${name} has not started: ${reason}: ${words}`,
@@ -81,8 +81,8 @@ export const EVACUATION_MESSAGES = {
   // Blocked evacuations
   cannotLeave: (nodeName: string | undefined, why: string) => `cannot leave node ${nodeName}: ${why}`,
   noVirtHandler: (nodeName: string) =>
-    `virt-handler does not run on node ${nodeName}: a taint that virt-handler does not tolerate evicts it. Remove the taint, or add a toleration to ` +
-    "spec.workloads.nodePlacement of the KubeVirt object",
+    `virt-handler does not run on node ${nodeName}, probably because it does not tolerate a taint of the node. ` +
+    "Remove the taint, or add a toleration to spec.workloads.nodePlacement of the KubeVirt object",
   notScheduled: "the VM is not on a node yet",
   beingReceived: "the VM is being received from another namespace or cluster",
   decentralizedBlocked: ({ name }: Named, why: string) =>
@@ -116,7 +116,7 @@ export const EVACUATION_MESSAGES = {
     `Lifeboat does not delete migration ${name}, which another party created and which can still move the VM`,
 
   // Cleanup after an evacuation
-  toBeReleased: "Lifeboat has not yet removed the VMI's evacuationNodeName and the migrations that have not started",
+  toBeReleased: "Lifeboat still has to remove the VMI's evacuationNodeName, and the migrations that have not started",
   otherContinues: (name: string) => `Evacuation ${name} continues`,
   markStaysNodeGone: (nodeName: string) =>
     `KubeVirt does not clear the VMI's evacuationNodeName: node ${nodeName} is gone`,
@@ -144,7 +144,7 @@ export const EVACUATION_MESSAGES = {
   startedByAnother: "another party has started the VM again",
   vmDeleted: "the VirtualMachine was deleted",
   runStrategyChanged: "the run strategy of the VM has changed",
-  requestEnded: "the NodeEvacuation of this restart or stop was cancelled or has ended",
+  requestEnded: "the NodeEvacuation that requested this restart or stop was cancelled or has ended",
   restarted: (nodeName: string) => `restarted on node ${nodeName}`,
   stopped: (e: EvacuationFacts) =>
     `stopped; Lifeboat starts the VM when its node is schedulable again. To start the VM now: ${startCommand(e)}`,

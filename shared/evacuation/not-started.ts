@@ -37,7 +37,7 @@ const RULES: readonly Rule[] = [
   queued,
 ];
 
-/** Unless somebody acts, these reasons last longer than a few moments. */
+/** If nobody acts, each of these reasons lasts longer than a few moments. */
 const TROUBLES: ReadonlySet<string> = new Set([
   "KubeVirtNotAnswering",
   "LeftOver",

@@ -114,8 +114,8 @@ export interface HistoryWorld extends Pick<EvacuationWorld, "vmis" | "evacuation
 }
 
 /**
- * Returns whether the Evacuation may be deleted after some time. The Evacuation of a stopped VM may be deleted before
- * the VM starts. A withdrawn Evacuation stays until Lifeboat no longer has to start the VM.
+ * Returns whether Lifeboat may delete the Evacuation some time after its end. If Lifeboat still has to start the VM, it
+ * may delete the Evacuation unless the Evacuation is withdrawn.
  */
 function isOver(e: EvacuationFacts): boolean {
   return !isUnfinished(e) || (isHeldOff(e) && e.spec.intent !== "Withdrawn");

@@ -17,7 +17,7 @@ export const START_ROWS: readonly StartRow[] = [
     applies: ({ e }) => !isWithdrawn(e), answer: () => [] },
   { asked: "stop, then start", since: "the owner has deleted the VM or changed its run strategy", so: "Lifeboat does not start the VM",
     applies: (q) => vmOf(q)?.runStrategy !== leftAs(q.e), answer: ({ e, w }) => released(e, w.now, MESSAGES.ownerChanged) },
-  { asked: "stop, then start", since: "the stop is not over", so: "Lifeboat waits, because KubeVirt refuses or drops a start request during a stop",
+  { asked: "stop, then start", since: "the VM is still stopping", so: "Lifeboat waits, because KubeVirt refuses or drops a start request during a stop",
     applies: (q) => vmOf(q)?.isChanging === true || !isOff(q.f?.vmi), answer: () => [] },
   { asked: "stop, then start", since: "the node was uncordoned, or the NodeEvacuation has ended otherwise", so: "Lifeboat asks KubeVirt to start the VM, and after an error or a refusal asks again a minute later; an Event reports a refusal",
     applies: () => true, answer: start },

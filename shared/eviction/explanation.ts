@@ -12,7 +12,7 @@ import { cooldownReason } from "../evacuation/cooldown.ts";
 import { isFinal, keyOf } from "../kube/objects.ts";
 
 /**
- * Says what happens to the guest, for each reason whose verdict alone could mislead. For example, Lifeboat refuses an
+ * Says what happens to the guest if the verdict alone could mislead, keyed by reason. For example, Lifeboat refuses an
  * eviction although the VM moves.
  */
 export const EXPLAINED: Readonly<Record<string, string>> = {

@@ -133,7 +133,8 @@ const MOST_CHARACTERS = 256;
 
 /**
  * Returns the warnings of an answer. An API server returns the warnings of all webhooks, but only one refusal, usually
- * KubeVirt's. A warning must not contain the remaining seconds, because kubectl prints an identical warning only once.
+ * KubeVirt's. A warning must not contain the remaining seconds of a back-off, because kubectl prints an identical
+ * warning only once.
  */
 export function warningsOf(f: EvictionFacts, ruling: EvictionDecision): readonly string[] {
   const texts = ruling.verdict === "Allow" ? ruling.warnings : refused(f, ruling);

@@ -173,9 +173,7 @@ function tooLate({ cause, deadline }: Disruption, { guard }: Settings): string {
   return MESSAGES.deadlinePassed(guard.deadlineSeconds[cause]);
 }
 
-/**
- * The delay until the client tries again while the migration runs, in seconds. `kubectl drain` also waits 5 seconds.
- */
+/** During a migration, the delay until the client tries again, in seconds. `kubectl drain` also waits 5 seconds. */
 export const RETRY_SECONDS = 5;
 /** The delay after the first refusal, in seconds. KubeVirt needs this time to start the migration. */
 const FIRST_RETRY_SECONDS = 10;

@@ -157,7 +157,7 @@ export interface EvacuationSpec {
   readonly runStrategy?: string | undefined;
 }
 
-/** The maximum length of each text or list, and the maximum of each number, that Lifeboat writes. */
+/** The maximum length of each text or list that Lifeboat writes, and the maximum value of each number. */
 export const EVACUATION_BOUNDS = {
   "spec.requestedBy": 1024,
   "spec.inherited.attempts": 1000,

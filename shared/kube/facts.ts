@@ -92,8 +92,9 @@ export interface VmiFacts extends NamespacedName, GuestFacts {
   readonly guestOnTarget?: boolean;
   /** The VMI's last migration. KubeVirt writes a failure to the VMI before it writes the failure to the migration. */
   readonly lastMigration?: { readonly uid: string; readonly failureReason?: string };
-  /** The end of the VMI's last migration by a node's clock, in milliseconds since the epoch, and its duration. */
+  /** The end of the VMI's last migration, in milliseconds since the epoch. The time comes from a node's clock. */
   readonly movedAt?: number;
+  /** The duration of this migration. */
   readonly movedInSeconds?: number;
   readonly guestMemory?: number;
   readonly priorityClass?: string;
@@ -142,7 +143,10 @@ export interface MigrationFacts extends NamespacedName {
   readonly evacuates?: string;
   /** Lifeboat's annotation with the reason why the VM has to move. */
   readonly cause?: string;
-  /** Whether the migration is an evacuation or a workload update. KubeVirt delays such a migration after a failure. */
+  /**
+   * True for an evacuation by KubeVirt's evacuation controller, and for a workload update. KubeVirt delays such a
+   * migration after a failure.
+   */
   readonly automatic?: true;
   readonly skipsBackoff?: true;
   readonly sourceNode?: string;

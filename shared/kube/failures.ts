@@ -83,7 +83,7 @@ export function describeFailure(f: Failure): string {
     case "TooLarge":
       return `the answer to ${f.request} is larger than any Kubernetes object can be`;
     case "Unintelligible":
-      if (f.odd) return `Lifeboat cannot read the object of ${f.request}: ${f.issue}`;
+      if (f.odd) return `Lifeboat cannot parse the answer to ${f.request}: ${f.issue}`;
       return `the answer to ${f.request} is not the answer of an API server: ${f.issue}`;
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Selects the VMs that Lifeboat moves away from a node under pressure: before the kubelet ends their pods, or while the
- * kubelet ends them.
- */
+/** Selects the VMs that Lifeboat moves: VMs on nodes under pressure, and VMs whose pods a kubelet is ending. */
 import { type Action, type Plan, recordEvent } from "../kube/action.ts";
 import { activeEvacuation, backingOffEvacuation, newEvacuation, ofVmi } from "../evacuation/identity.ts";
 import type { NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";

@@ -114,8 +114,8 @@ function undecidedOf(observed: Pick<ConfigurationObserved, "conditions"> | undef
 }
 
 /**
- * Returns the condition for a full scan. The status becomes True again when `UNDECIDED_SECONDS` have passed since the
- * last review for which Lifeboat could not read the facts.
+ * Returns the condition that a full scan writes. The status becomes True again when `UNDECIDED_SECONDS` have passed
+ * since the last review for which Lifeboat could not read the facts.
  */
 function reviewsDecided(observed: ConfigurationObserved, now: Date): Verdict {
   const type = "ReviewsDecided";

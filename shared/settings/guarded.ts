@@ -7,8 +7,8 @@ import type { FeatureGate, Settings } from "./settings.ts";
 import type { InstalledWebhook } from "../kube/facts.ts";
 
 /**
- * `reason` is the reason in the pod's condition `DisruptionTarget`. If it is undefined, the user who deletes the pod
- * shows the cause.
+ * `reason` is the reason in the pod's condition `DisruptionTarget`. If it is undefined, Lifeboat finds the cause by the
+ * user who deletes the pod.
  */
 export const GUARDED = {
   /**

@@ -3,7 +3,7 @@
  * to do.
  */
 const CERTIFICATE = "The certificate of Lifeboat's webhooks";
-const RENEW = "run lifeboat install, or renew the certificate where you made it";
+const RENEW = "run lifeboat install, or renew the certificate if you made it yourself";
 const REPLACE = "replace it (infra/kubernetes/README.md#rotate)";
 
 export const SETTINGS_MESSAGES = {

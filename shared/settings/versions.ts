@@ -20,7 +20,7 @@ export const VERSIONS = {
     of: "kubernetes",
     since: 33,
     does: "the scheduler deletes a preemption's victims in parallel with its other work",
-    lifeboat: "needs this: a refusal of the guard does not delay the scheduler",
+    lifeboat: "needs this so that refused deletions do not delay the scheduler",
     usedIn: ["shared/settings/guarded.ts"],
   },
   comparableVersions: {
@@ -61,7 +61,7 @@ export const VERSIONS = {
   targetVendor: {
     of: "kubevirt",
     since: 8,
-    does: "a migration's target selects the CPU vendor of its source",
+    does: "a migration's target pod requires the source's CPU vendor",
     lifeboat: "requires that vendor in all forecasts: migrations to another vendor also fail in older versions",
     usedIn: ["shared/preflight/host-cpu.ts"],
   },

@@ -45,8 +45,8 @@ export interface Shielded {
   readonly vmi: VmiFacts;
   readonly node?: NodeFacts | undefined;
   /**
-   * `Unknown` if the Events could not be read. Absent if no shutdown was refused, or if the time in the label has not
-   * been reached and the Events were not read.
+   * `Unknown` if the Events could not be read. Absent if no shutdown was refused. Also absent if Lifeboat did not read
+   * the Events, because the time in the label has not come.
    */
   readonly refusal?: RefusedShutdown | "Unknown" | undefined;
   /** The VMI's migrations. Lifeboat reads them only if the shield might have to end. */

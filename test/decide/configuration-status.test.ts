@@ -52,7 +52,7 @@ test.each<[string, Partial<ConfigurationFindings>, string, string]>([
   ["an accepted token",            {},                                      "CredentialsValid", "True Valid: accepted"],
   ["a Worker, whose certificate is unknown", {},                                  "CertificateValid", "undefined undefined: undefined"],
   ["a valid certificate",         life(at(3650 * DAY)),                    "CertificateValid", "True Valid: The certificate of Lifeboat's webhooks is valid until 2036-02-27T12:00:00Z"],
-  ["an ended certificate",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks expired at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate where you made it"],
+  ["an ended certificate",                     life(at(0)),                             "CertificateValid", "False Expired: The certificate of Lifeboat's webhooks expired at 2026-03-01T12:00:00Z, so the API server cannot call Lifeboat: run lifeboat install, or renew the certificate if you made it yourself"],
   ["an ended token",              { credential: { ok: false, reason: "Expired", message: "m" } }, "CredentialsValid", "False Expired: m"],
 ])("the condition about %s has its status, reason and message", (_, findings, type, expected) => {
   const found = reported(findings)?.conditions.find((one) => one.type === type);

@@ -110,7 +110,7 @@ async function withdrawExpired(c: Cycle): Promise<readonly EvacuationFacts[]> {
   return withdrawn;
 }
 
-/** Returns whether Lifeboat's descheduling requested the Evacuation, and the migration has not started. */
+/** Returns true if Lifeboat's descheduling requested the Evacuation and its migration has not started. */
 function isWaiting({ spec: { cause, intent, requestedBy }, status: { phase, reason } }: EvacuationFacts): boolean {
   const isOwn = cause === "Descheduler" && intent === "Evacuate" && requestedBy.startsWith(`${DESCHEDULING}: `);
   return isOwn && (phase !== "Migrating" || reason === "Queued" || isTrouble(reason));

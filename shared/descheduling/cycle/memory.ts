@@ -60,8 +60,8 @@ export function recall(memory: Memory, { pods, now, ttlSeconds }: Recalling): Re
 }
 
 /**
- * Returns the pod's entry. Returns undefined if the pod has lost its in-progress annotation, because its eviction was
- * cancelled.
+ * Returns the pod's entry. If the pod has lost its in-progress annotation, its eviction was cancelled, and the result
+ * is undefined.
  */
 function notedNow(pod: ScheduledPod, before: Noted | undefined, now: Date): Noted | undefined {
   if (!isAnnotatedInProgress(pod)) return before?.as === "requested" ? before : undefined;

@@ -163,7 +163,7 @@ async function note(nominated: Nominated, outcome: EvictionOutcome, r: Requestin
   await r.requests.act(recordPodEvent(pod, event.reason, message, r.startedAt));
 }
 
-/** Counts a request, even without an answer, because the request might have started an evacuation. */
+/** Counts a request. A request with an unknown outcome counts too, because it might have started an evacuation. */
 function count(pod: ScheduledPod, outcome: EvictionOutcome, { counters }: Requesting): void {
   if (outcome === "Background" || outcome === "Unknown") counters.requested(pod);
   if (outcome === "Evicted") counters.evicted(pod);

@@ -34,7 +34,7 @@ export const PLUGIN_MESSAGES = {
   notTolerated: (taint: string, node: string) => `the pod does not tolerate taint ${taint} of node ${node}`,
   tooOld: (seconds: number) => `the pod is older than ${seconds} s`,
   uneven: (key: string, most: Domain, least: Domain) =>
-    `${key}: ${most.name} has ${most.size} of the pods to spread, and ${least.name} has ${least.size}`,
+    `the pods are spread unevenly over ${key}: ${most.name} has ${most.size}, and ${least.name} has ${least.size}`,
 } as const;
 
 interface Domain {

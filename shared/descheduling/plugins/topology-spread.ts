@@ -88,7 +88,7 @@ interface Domain {
   readonly name: string;
   readonly nodes: readonly string[];
   size: number;
-  /** Pods that may be evicted. The last pod is evicted first. */
+  /** The pods that may be evicted. The pod at the end of the list is evicted first. */
   readonly candidates: ScheduledPod[];
 }
 

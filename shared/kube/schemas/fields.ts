@@ -90,7 +90,7 @@ export function kind<S extends Shape, Facts>(
 ) {
   const bounded = z.transform((object: z.output<ObjectOf<S>>, { issues }): Facts => {
     const found = facts(object);
-    checkSize(JSON.stringify(found)?.length ?? 0, most, { of: "the fields that Lifeboat reads", issues });
+    checkSize(JSON.stringify(found)?.length ?? 0, most, { of: "data in the fields that Lifeboat reads", issues });
     return found;
   });
   return z.lazy(() => z.pipe(z.object(shape()), bounded));

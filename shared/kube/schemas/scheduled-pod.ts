@@ -134,7 +134,7 @@ function boundedLabels() {
     const own = lengthOf(labels);
     all += own;
     if (all > LABELS_OF_A_LIST)
-      checkSize(own, FEW_LABELS, { of: "labels (the labels of all pods together are too large)", issues });
+      checkSize(own, FEW_LABELS, { of: "labels for a pod in a list with so many labels", issues });
     return labels;
   };
 }

@@ -74,11 +74,11 @@ test.each(MISBEHAVIOURS)(
 // prettier-ignore
 test.each<[string, object, string]>([
   ["too many labels",     { metadata: { ...POD_OBJECT.metadata, labels: { ...POD_OBJECT.metadata.labels, ...LARGE } } }, "metadata: expected at most 16 KiB of labels and annotations, not 20 KiB"],
-  ["too many tolerations", { spec: { ...POD_OBJECT.spec, tolerations: Array.from({ length: 500 }, (_, i) => ({ key: `key-${i}`, value: "x".repeat(40) })) } }, "(root): expected at most 16 KiB of the fields that Lifeboat reads"],
+  ["too many tolerations", { spec: { ...POD_OBJECT.spec, tolerations: Array.from({ length: 500 }, (_, i) => ({ key: `key-${i}`, value: "x".repeat(40) })) } }, "(root): expected at most 16 KiB of data in the fields that Lifeboat reads"],
 ])("an eviction of a pod with %s is answered 429 with the reason, without a write", async (_, tweak, why) => {
   expect(await ask({ "get pods": stub.json({ ...POD_OBJECT, ...tweak }) })).toMatchObject({
     code: 200,
-    body: refusal(expect.stringContaining(`${BLIND}Lifeboat cannot read the object of GET `)),
+    body: refusal(expect.stringContaining(`${BLIND}Lifeboat cannot parse the answer to GET `)),
   });
   expect(JSON.stringify(app?.log)).toContain(why);
   expect(asked().filter((kind) => WRITES.includes(kind))).toEqual([]);

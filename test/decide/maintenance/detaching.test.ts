@@ -69,7 +69,7 @@ describe("a node without VMs", () => {
     ["is drained if volume attachments may not be read, and says so",                   { ne: leftBefore(9), attachments: refused(403) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 403 Forbidden: the service account lacks a permission; run lifeboat install --with maintenance`],
     ["is drained if volume attachments are not served, and says so",                        { ne: leftBefore(9), attachments: refused(404) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 404`],
     ["is drained if the API server does not answer for five minutes, and says so",     { ne: leftBefore(300), attachments: failing({ reason: "Unreachable" }) }, `${UNKNOWN}: the API server cannot be reached`],
-    ["is drained if volume attachments cannot be parsed, and says so",                 { ne: leftBefore(9), attachments: failing({ reason: "Unintelligible", request: "r", issue: "i", odd: true }) }, `${UNKNOWN}: Lifeboat cannot read the object of r: i`],
+    ["is drained if volume attachments cannot be parsed, and says so",                 { ne: leftBefore(9), attachments: failing({ reason: "Unintelligible", request: "r", issue: "i", odd: true }) }, `${UNKNOWN}: Lifeboat cannot parse the answer to r: i`],
   ])("%s", (_, situation, expected) => {
     expect(drainedOf(situation)).toBe(expected);
   });
