@@ -17,8 +17,8 @@ import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 /** The time limit of a cycle, in seconds. A cycle can read 50,000 pods in 200 pages. */
 const CYCLE_SECONDS = 240;
 /**
- * The share of a cycle's time in which Lifeboat reads pods and requests evacuations. Lifeboat records the last outcome
- * in the remaining time.
+ * The share of a cycle's time in which Lifeboat reads pods and requests evacuations. In the remaining time, Lifeboat
+ * waits for the last request, and records its outcome.
  */
 const REQUESTING = 11 / 12;
 const LISTED = 500;
@@ -49,7 +49,7 @@ function queryFlag(c: Context, field: string): boolean {
   throw new RejectionError("BadRequest", { field, message: MESSAGES.trueOrFalse });
 }
 
-/** Runs a descheduling cycle if the cluster's interval has passed. Throws a ClusterError. */
+/** Runs a descheduling cycle if the cluster's interval has passed. Can throw a ClusterError. */
 export async function descheduleIfDue(target: Target): Promise<void> {
   const cluster = target.connect(SETTINGS_SECONDS);
   const { settings } = await target.settings(cluster);
@@ -66,7 +66,7 @@ export async function descheduleIfDue(target: Target): Promise<void> {
 
 /**
  * Time limits, in seconds, of the reconcile after a cycle. `ofTick` is for a scheduled cycle. `afterAnswer` is for a
- * cycle that an HTTP request started, and is shorter: Cloudflare stops work that continues 30 s after the answer.
+ * cycle that an HTTP request started, and is shorter: Cloudflare stops all work 30 s after the answer.
  */
 const REQUEUE_SECONDS = { afterAnswer: 20, ofTick: 50 } as const;
 

@@ -101,8 +101,8 @@ export function unlessUnreadable(error: unknown): undefined {
 }
 
 /**
- * Handles the error of a failed list. Returns an empty list if the cluster does not serve the kind. Returns undefined
- * if the objects could not be read. Throws any error that is not a ClusterError.
+ * Handles the error of a failed list request. Returns an empty list if the cluster does not serve the kind. Returns
+ * undefined if the objects could not be read. Throws any error that is not a ClusterError.
  */
 export function noneOrUnread(error: unknown): readonly never[] | undefined {
   const isNotServed = error instanceof ClusterError && error.failure.reason === "Refused" && error.failure.code === 404;

@@ -4,7 +4,7 @@ export const ENDPOINT_MESSAGES = {
   // Answers to callers whose requests are rejected
   noRoute: "no such route",
   noCluster: "Lifeboat has no cluster of this name",
-  noToken: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
+  noToken: "expected the cluster's webhookToken, in Authorization: Bearer TOKEN or as the last segment of the path",
   notTheOperator:
     "expected Authorization: Bearer TOKEN with the cluster's operatorToken, or with the webhookToken if there is no operatorToken",
   foreignForm: "expected a form that was submitted from this page",
@@ -26,7 +26,7 @@ export const ENDPOINT_MESSAGES = {
   internalError: "an unexpected error; Lifeboat's log describes it",
   unexpectedError: "an unexpected error",
   noBinding: (name: string) => `expected a Workers VPC binding named ${name} in this Worker's environment`,
-  invalidClusters: "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong",
+  invalidClusters: "expected a JSON object of valid entries; each scheduled run logs what is wrong",
 
   // Reviews
   notAReview: (expected: string, field: string | undefined, problem: string | undefined) =>
@@ -39,7 +39,7 @@ export const ENDPOINT_MESSAGES = {
   eviction: "expected Eviction",
   deletedByLifeboat: (pod: string, reason: string) =>
     `nothing prevents the deletion of pod "${pod}" (${reason}): this request is refused only because Lifeboat deletes the pod itself`,
-  vmiChanges: "its VMI keeps changing",
+  vmiChanges: "the pod's VMI keeps changing",
   actionNotDone: (outcome: string) => `a write for this review has failed (${outcome})`,
   noBody: "no body was received",
 

@@ -1,4 +1,4 @@
-/** Probes and metrics for Prometheus. Each request reads the cluster. */
+/** Probes and metrics for Prometheus. Each request about a cluster reads from that cluster's API server. */
 import type { Context } from "hono";
 import { type Client, named } from "../shared/kube/client.ts";
 import { cycleLease } from "../shared/descheduling/deschedule.ts";

@@ -70,7 +70,7 @@ class Failures {
   }
 }
 
-/** The time limit, in seconds, of work after an answer. Cloudflare stops work that continues 30 s after the answer. */
+/** The time limit, in seconds, of work after an answer. Cloudflare stops all such work 30 s after the answer. */
 const AFTER_ANSWER_SECONDS = 20;
 
 /** Reconciles the VMI of a review. Logs failures instead of throwing. */
@@ -117,8 +117,8 @@ export async function scanAll(target: Target): Promise<Result> {
 }
 
 /**
- * Reconciles active Evacuations with fresh settings. Runs a full scan if PodDisruptionBudgets are needed but none
- * exists.
+ * Reconciles active Evacuations with fresh settings. Runs a full scan instead if PodDisruptionBudgets are needed but
+ * none exists.
  */
 export async function scanActive(target: Target): Promise<Result> {
   const cluster = target.connect(TICK_SECONDS);

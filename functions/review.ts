@@ -178,7 +178,7 @@ interface Reviewed {
   readonly decision: { readonly actions: readonly Action[] };
   /**
    * The error if Lifeboat could not list the VMI's Evacuations. Lifeboat then does not repeat the review. Without the
-   * list, the review could give a new Evacuation the name of an ended Evacuation.
+   * list, each review could give the new Evacuation the name of an ended Evacuation.
    */
   readonly failedRead?: Error | undefined;
 }

@@ -78,7 +78,7 @@ const BINDING_SERVER = "https://kubernetes.default.svc";
 
 /**
  * Returns the target for a cluster. `shareEnds` is the time when a scheduled run must stop its work on this cluster.
- * Without `shareEnds`, only single requests have a time limit.
+ * Without `shareEnds`, only the time limits that the callers set apply.
  */
 export function targetOf(
   name: string,

@@ -64,7 +64,7 @@ function retry({ status }: EvacuationFacts, key: NamespacedName): Act {
 
 function cancel(vmi: VmiFacts): Act {
   const effect = html`The evacuation is withdrawn, the VMI's evacuationNodeName is removed, and the VM stays on node
-  ${isolated(vmi.nodeName)}. A drain that continues asks again within seconds: stop the drain first.`;
+  ${isolated(vmi.nodeName)}. A running drain requests a new evacuation within seconds: stop the drain first.`;
   return { name: "Cancel the evacuation", effect, command: ofVm("cancel", { ...vmi, name: `vm/${vmi.name}` }) };
 }
 
@@ -89,7 +89,7 @@ export function actsOnNode(node: string, pinned: boolean): readonly Act[] {
   const restart: Act = {
     name: "Drain this node, and restart the VMs that cannot move",
     effect:
-      "KubeVirt restarts the VMs that can start on another node. The command names the VMs that cannot start on another node, and asks before it starts the drain. --when-blocked ShutDown stops VMs until the node takes pods again.",
+      "KubeVirt restarts the VMs that can start on another node. The command names the VMs that cannot start on another node, and asks before it starts the drain. --when-blocked ShutDown stops the VMs that cannot move, and starts them when the node takes pods again.",
     command: shellLine("lifeboat", "drain", node, "--when-blocked", "Restart"),
   };
   return pinned ? [drain, restart] : [drain];
@@ -124,7 +124,7 @@ export function actsOnRolling({ name, spec }: RollingMaintenanceFacts): readonly
     name: isPaused ? "Resume" : "Pause",
     effect: isPaused
       ? "Lifeboat drains the remaining nodes."
-      : "No further drain starts, and nothing new starts on nodes whose drain has started.",
+      : "Nothing new starts on any of the nodes; running migrations continue.",
     command: shellLine("lifeboat", isPaused ? "resume" : "pause", whole),
   };
   const cancel: Act = {

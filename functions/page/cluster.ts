@@ -45,7 +45,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
     client.list("rollingmaintenances").catch(noneOrUnread),
     countVms(target, { client, settings, recent }),
   ]);
-  // The message in the status names a RollingMaintenance that cannot be parsed.
+  // `odd` is empty, because a NodeEvacuation's status message names a RollingMaintenance that cannot be parsed.
   const parts = { items: rolling ?? [], odd: [] };
   const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne)).map((ne) => asPartOf(ne, parts));
   const unfinished = (rolling ?? []).filter((one) => !hasRollingEnded(one));
@@ -63,7 +63,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   const { historySeconds } = settings.evacuation;
   const sorted = sortEvacuations(evacuations, now, historySeconds);
   const open = [...sorted.needAttention, ...sorted.inProgress];
-  const caption = html`Kept for ${lasting(historySeconds)}. The newest evacuation of a pod stays while the pod exists`;
+  const caption = html`Kept for ${lasting(historySeconds)}. A pod's newest evacuation is kept while the pod exists`;
   const options = { cluster: target.name, now };
   const main = html`${crumbs([target.name])}
     <h1>${visible(target.name)}</h1>

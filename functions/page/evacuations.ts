@@ -79,8 +79,8 @@ export interface Sorted {
 }
 
 /**
- * Sorts Evacuations by urgency. An abandoned Evacuation needs no attention if its VM has a newer Evacuation, or if it
- * ended more than `givenUpSeconds` ago.
+ * Sorts Evacuations by urgency. An abandoned Evacuation needs no attention if it ended more than `givenUpSeconds` ago,
+ * or if its VM has a newer Evacuation.
  */
 export function sortEvacuations(evacuations: readonly EvacuationFacts[], now: Date, givenUpSeconds: number): Sorted {
   const latest = new Map(evacuations.toSorted(oldestFirst).map((one) => [keyOfVm(one), one]));

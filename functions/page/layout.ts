@@ -104,11 +104,11 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   NotFound:             ["No such page", "Lifeboat has no page at this address."],
   UnknownCluster:       ["No such cluster", "Lifeboat's configuration has no cluster of this name."],
   NodeNotFound:         ["No such node", "The cluster has no node of this name. The node might have been removed."],
-  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. Lifeboat deletes an ended NodeEvacuation after some time if the command lifeboat has created it."],
-  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. Lifeboat deletes an ended RollingMaintenance after some time if the command lifeboat has created it."],
-  VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. Lifeboat keeps an evacuation for evacuation.historySeconds after its end."],
+  NodeEvacuationNotFound: ["No such NodeEvacuation", "The cluster has no NodeEvacuation of this name. If the lifeboat command created a NodeEvacuation, Lifeboat deletes it some time after its end."],
+  RollingMaintenanceNotFound: ["No such RollingMaintenance", "The cluster has no RollingMaintenance of this name. If the lifeboat command created a RollingMaintenance, Lifeboat deletes it some time after its end."],
+  VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. The setting evacuation.historySeconds limits how long Lifeboat keeps an ended evacuation."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "The entry of the cluster in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
-  ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read the cluster, the API server treats evictions as the webhook's failurePolicy says. Try again in a moment, or run lifeboat doctor."],
+  ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read the cluster, the webhook's failurePolicy decides whether an eviction is allowed. Try again in a moment, or run lifeboat doctor."],
   InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Lifeboat's log describes the error. Your VMs are not affected."],
 };
 

@@ -117,7 +117,10 @@ function isResumed({ status, owner }: NodeEvacuationFacts, node: NodeFacts | und
   return status.startTime === undefined || node?.unschedulable === true;
 }
 
-/** Returns the active NodeEvacuation of a node, or the last NodeEvacuation unless it ended long ago. */
+/**
+ * Returns the active NodeEvacuation of a node. If no NodeEvacuation is active, returns the newest one, but only if
+ * Lifeboat still has to act on it.
+ */
 export function currentOf(all: readonly NodeEvacuationFacts[], node: string): NodeEvacuationFacts | undefined {
   const own = all.filter(({ spec }) => spec.nodeName === node).toSorted((a, b) => b.createdAt - a.createdAt);
   const active = own.filter((ne) => !hasEnded(ne));
@@ -125,8 +128,8 @@ export function currentOf(all: readonly NodeEvacuationFacts[], node: string): No
 }
 
 /**
- * Returns the NodeEvacuation as paused or withdrawn if its RollingMaintenance is paused or withdrawn. The message in
- * the status names a RollingMaintenance that cannot be parsed.
+ * Returns the NodeEvacuation as paused or withdrawn if its RollingMaintenance is paused or withdrawn. Ignores a
+ * RollingMaintenance that cannot be parsed, because the NodeEvacuation's status message already names it.
  */
 export async function asPart(ne: NodeEvacuationFacts, client: Client): Promise<NodeEvacuationFacts> {
   if (ne.owner === undefined || hasEnded(ne)) return ne;

@@ -210,6 +210,6 @@ function preflightPart({ preflight: { verdict, summary, unknown, time }, at, pro
     </h2>
     <p>${isolated(sentence(summary))} <span class="muted">Checked ${ago(at, now)}.</span></p>
     ${time === undefined ? "" : html`<p>${sentence(PREFLIGHT_MESSAGES.time(time))}</p>`}
-    ${unknown.length === 0 ? "" : html`<p>Could not be read, or is not checked: ${isolated(unknown.join("; "))}.</p>`}
+    ${unknown.length === 0 ? "" : html`<p>Lifeboat did not read or did not check: ${isolated(unknown.join("; "))}.</p>`}
   </section>`;
 }

@@ -32,7 +32,7 @@ interface Counting {
   readonly recent: RecentVms;
 }
 
-/** Counts the VMs on each node. Returns undefined after a timeout. */
+/** Counts the VMs on each node. Returns undefined if the VMIs could not be read in time. */
 export async function countVms(target: Target, { client, settings, recent }: Counting): Promise<VmsByNode | undefined> {
   const now = target.platform.now().getTime();
   const known = recent.get(target.name);

@@ -122,7 +122,7 @@ export async function rollingPage({ target }: Visit, name: string): Promise<Show
     ${factList([
       ["When", whenOf(found, now)],
       ["No drain starts after", isolated(withoutFractions(spec.schedule.notAfter ?? ""))],
-      ["At a time", counted(spec.maxUnavailable, "node")],
+      ["In parallel, at most", counted(spec.maxUnavailable, "node")],
       ["Forecast", isolated(status.forecast)],
     ])}
     <section>
@@ -139,7 +139,7 @@ const EVERY_SECONDS = 5;
 
 function timeLine(found: RollingMaintenanceFacts, cluster: string, now: Date): Html {
   const { bars, span } = timeLineOf(found, now);
-  if (bars.length === 0) return html`<p class="empty">The nodes are known when the maintenance starts.</p>`;
+  if (bars.length === 0) return html`<p class="empty">Lifeboat selects the nodes when the maintenance starts.</p>`;
   const columns: readonly Column<Bar>[] = [
     { head: "Node", cell: ({ node }) => nodeLink(cluster, node.name) },
     { head: "Phase", cell: ({ node }) => badge(node.phase, ROW_MOODS[node.phase]) },
@@ -147,8 +147,8 @@ function timeLine(found: RollingMaintenanceFacts, cluster: string, now: Date): H
     { head: "VMs", cell: ({ node }) => vmsOf(node) },
     { head: "Message", cell: ({ node }) => messageOf(node, cluster) },
   ];
-  const caption = html`The pale bar is the plan, the full bar is what has happened. From ${shortTime(span.from)} to
-  ${shortTime(span.to)}, UTC.`;
+  const caption = html`The pale bar shows the plan. The full bar shows what has happened. The time line is from
+  ${shortTime(span.from)} to ${shortTime(span.to)}, UTC.`;
   return table(bars, { key: ({ node }) => node.name, columns, caption, most: MOST });
 }
 

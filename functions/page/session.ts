@@ -35,8 +35,8 @@ export async function signGrant(grant: Grant, entry: ClusterEntry): Promise<stri
 }
 
 /**
- * Returns the named cluster's grant from the cookie. Returns undefined if its signature is invalid or the grant has
- * expired.
+ * Returns the named cluster's grant from the cookie. Returns undefined if the grant's signature is invalid or the grant
+ * has expired.
  */
 export async function findGrant(
   cookie: string | undefined,
@@ -188,7 +188,7 @@ export const MOST_CLUSTERS = 40;
 
 export interface OpenClusters {
   readonly visits: readonly Visit[];
-  /** How many of the cookie's clusters `visits` omits, because the cookie has more than MOST_CLUSTERS. */
+  /** The number of clusters in the cookie that `visits` omits, because only the first MOST_CLUSTERS are read. */
   readonly more: number;
 }
 

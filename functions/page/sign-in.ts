@@ -172,8 +172,8 @@ const WHY: Readonly<Record<Failure["reason"], readonly [title: string, words: st
   NoToken:    ["No token", "Enter a token of the cluster."],
   NoCluster:  ["No cluster", "Enter the name that the cluster has in Lifeboat's configuration."],
   CookieFull: ["The cookie is full", "Your browser keeps at most 4 KB of sign-ins. Sign out, then sign in to the clusters that you need."],
-  NotForPage: ["That token is not for this page", "Its audience must be lifeboat and nothing else. Do not enter a token for an API server. Ask for a new token with that audience."],
-  Unknown:    ["The token was not accepted", "There is no such cluster, or the cluster does not accept the token, or cannot be reached now. Lifeboat's log has the reason."],
+  NotForPage: ["That token is not for this page", "The token's only audience must be lifeboat. Do not enter a token for an API server. Create a token as shown below."],
+  Unknown:    ["The token was not accepted", "There is no such cluster, the cluster does not accept the token, or Lifeboat cannot reach the cluster now. Lifeboat's log has the reason."],
   TooMany:    ["Too many people are signing in", "Try again in a moment."],
   MayNotView: ["You may not view this cluster", "You need permission to list evacuations, node evacuations, rolling maintenances, nodes, pods and virtual machine instances in the whole cluster."],
 };

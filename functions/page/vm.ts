@@ -42,7 +42,7 @@ const READ_SECONDS = 10;
 const EVERY_SECONDS = 5;
 
 interface VmView {
-  /** The running VM. Absent if the VM does not run. */
+  /** Absent if the cluster has no VMI of this name. */
   readonly vmi?: VmiFacts;
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
@@ -116,7 +116,8 @@ function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
   return html`The VM ${PHASES[status.phase ?? "Pending"].means}. It has to leave its node because of
-  ${CAUSE_TEXTS[spec.cause]}. ${refused > 0 ? html`Lifeboat refuses its deletion for another ${lasting(refused)}.` : ""}`;
+  ${CAUSE_TEXTS[spec.cause]}.
+  ${refused > 0 ? html`Lifeboat refuses deletions of the VM's pod for another ${lasting(refused)}.` : ""}`;
 }
 
 const MOVES = new Set(["EvacuationTriggered", "EvacuationInProgress", "Migrating"]);
@@ -132,7 +133,7 @@ function onEviction({ decision, unread, vmi, settings }: VmView): OnEviction {
     const outcome =
       unread === undefined
         ? "The VM has no pod that could be evicted."
-        : `Its ${unread} could not be read, so Lifeboat cannot say what an eviction would do.`;
+        : `The VM's ${unread} could not be read, so Lifeboat cannot say what an eviction would do.`;
     return { mood: "warn", answer: "Unknown", outcome };
   }
   const { verdict, reason } = decision;

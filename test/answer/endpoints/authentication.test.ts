@@ -5,7 +5,7 @@ import { entry, openApp, TOKENS } from "../../support/app.ts";
 import { evictionReview } from "../../support/reviews.ts";
 
 const EXPECTED = {
-  webhook: "expected the cluster's token, as Authorization: Bearer or as the last segment of the path",
+  webhook: "expected the cluster's webhookToken, in Authorization: Bearer TOKEN or as the last segment of the path",
   operator:
     "expected Authorization: Bearer TOKEN with the cluster's operatorToken, or with the webhookToken if there is no operatorToken",
 } as const;

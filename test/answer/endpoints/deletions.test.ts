@@ -100,7 +100,7 @@ test("if the VMI keeps changing, the review fails", async () => {
     const name = `web-${hash8(POD_UID)}-${lost}`;
     fake.evacuations.put(newborn({ name, uid: name, status: { phase: "Gone" } }));
   });
-  expect(answer).toMatchObject({ code: 503, body: { error: { message: "its VMI keeps changing" } } });
+  expect(answer).toMatchObject({ code: 503, body: { error: { message: "the pod's VMI keeps changing" } } });
 });
 
 type Sick = (request: string) => boolean;

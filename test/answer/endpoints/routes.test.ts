@@ -48,7 +48,7 @@ test.each([
   ["with a malformed entry",         { CLUSTERS: { ...CLUSTERS, "secret-name": { server: "secret-server" } } }, 503],
 ])("the deployment %s is ready or not: $2", async (_, env, code) => {
   const answer = await openApp(env).request("/readyz");
-  const message = "expected a JSON object of valid entries; the log of the scheduled tick names what is wrong";
+  const message = "expected a JSON object of valid entries; each scheduled run logs what is wrong";
   const error = { reason: "InvalidConfiguration", field: "CLUSTERS", message };
   expect(answer).toMatchObject({ code, body: code === 200 ? { ready: true } : { error } });
   expect(answer.text).not.toMatch(/secret|prod/);

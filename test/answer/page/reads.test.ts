@@ -48,7 +48,7 @@ test("a node's page reads other nodes' pods at most every 30 s, and the node's o
 test.each<readonly [path: string, unread: RegExp, says: string]>([
   ["/fleet/prod",                 /list virtualmachineinstances$/,         "node01 Being drained Cordoned"],
   ["/",                           /get lifeboatconfigurations/,            "prod Needs a person"],
-  [`/fleet/prod/nodes/${NODE}`,   /^list poddisruptionbudgets$/,           "Could not be read, or is not checked: disruption budgets"],
+  [`/fleet/prod/nodes/${NODE}`,   /^list poddisruptionbudgets$/,           "Lifeboat did not read or did not check: disruption budgets"],
   ["/fleet/prod/vms/apps/web",    /list virtualmachineinstancemigrations/, "Runs on node01"],
 ])("%s shows everything else if one read fails: %s", async (path, unread, says) => {
   const there = await arriveAt({ prod: clusterOf(BLOCKED), quiet: clusterOf({}) }, { before: failing(unread) });

@@ -118,7 +118,7 @@ const SAID: readonly (readonly [view: View, what: string, scene: Scene, says: st
   ["vm",      "the answer",                                    IDLE, "The answer to an eviction now Moves: EvacuationTriggered"],
   ["vm",      "the migration that moves the VM",               { vms: [VM], evacuations: [of("web", { phase: "Migrating" })] }, "The VM moves to another node when KubeVirt allows the move. It has to leave its node because of an eviction (kubectl drain)."],
   ["vm",      "a workload update that moves the VM",           { vms: [VM], migrations: [migration({ automatic: true })] }, "Migration migration (cause WorkloadUpdate) moves the VM."],
-  ["vm",      "a refused deletion",                            { vms: [VM], evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Lifeboat refuses its deletion for another 1"],
+  ["vm",      "a refused deletion",                            { vms: [VM], evacuations: [evacuation({ spec: { cause: "Preemption", deadline: time(100) } })] }, "Lifeboat refuses deletions of the VM's pod for another 1"],
   ["vm",      "that the VM is gone",                           { evacuations: [ABANDONED] }, "The VM does not run. This page shows its history."],
   ["vm",      "the effect of evacuating",                      IDLE, "Evacuate. KubeVirt migrates the VM to another node that has room. The guest continues to run."],
   ["vm",      "that a VM waits for its external controller",   { vms: [vmiOf("web", EXTERNAL)] }, "The answer to an eviction now Waits: EvacuationTriggered The VM would stay until its external controller moves or stops it."],
