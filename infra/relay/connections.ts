@@ -13,8 +13,8 @@ import type { Socket } from "node:net";
  */
 const MOST_CONNECTIONS = 1024;
 /**
- * If more strangers (callers that have not shown a valid token) than this are connected, the server closes silent
- * connections of strangers. Each connection takes 70 to 210 KB.
+ * A stranger is a caller that has not shown a valid token. Above this number of connected strangers, the server closes
+ * silent connections of strangers. Each connection takes 70 to 210 KB.
  */
 const MOST_STRANGERS = 192;
 /**

@@ -13,7 +13,8 @@ export interface DeliveryOptions {
   readonly random: Random;
   readonly log: Log;
   /**
-   * How long the relay collects events for a batch, in milliseconds. The relay sends only the last event of an object.
+   * How long the relay collects events for a batch, in milliseconds. For each object, the relay sends only the newest
+   * event of each type.
    */
   readonly gatherMs?: number;
   readonly onResult: (result: DeliveryResult, events: readonly LifeboatEvent[]) => void;
@@ -75,7 +76,7 @@ export function startDelivery({
     }
   };
 
-  /** Halves the size of the next batch after a refusal. If the batch has only one event, drops the event. */
+  /** Halves the size of the next batch after a refusal. If the refused batch has only one event, drops that event. */
   const refuse = (events: readonly LifeboatEvent[], { status, reason }: Delivered) => {
     limit = halfOf(events);
     if (events.length > 1) return log("warn", MESSAGES.refusedBatch, { status, reason });

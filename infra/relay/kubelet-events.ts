@@ -7,7 +7,7 @@ export interface KubeletEventFacts {
   readonly pod: string;
   readonly podUid: string;
   readonly reason: string;
-  /** How often the kubelet has reported the Event, and when it did so last. */
+  /** How many times the kubelet has reported the Event. The last time is in `at`. */
   readonly count: number;
   readonly at: string | undefined;
 }
@@ -22,7 +22,7 @@ const LONGEST_UID = 128;
 /**
  * The start of `fieldPath` in an Event about a sidecar. A kubelet also stops sidecars after a migration, so these
  * Events do not report the end of a guest. A kubelet that ends a guest also writes an Event about the container
- * compute.
+ * `compute`.
  */
 const SIDECAR = "spec.initContainers{";
 

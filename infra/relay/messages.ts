@@ -13,7 +13,7 @@ export const RELAY_MESSAGES = {
   notListening: "the server does not listen on a port",
 
   accepted: "Lifeboat accepts deliveries again",
-  refusedBatch: "Lifeboat refused a batch: the relay sends half of the batch again",
+  refusedBatch: "Lifeboat refused a batch: the relay sends the events again in smaller batches",
   refusedEvent: "Lifeboat refused an event: the relay drops it",
   notDelivered: "Lifeboat did not accept a delivery: the relay sends the whole delivery again",
   noAnswer: (ms: number) => `no answer within ${ms} ms`,
@@ -28,5 +28,6 @@ export const RELAY_MESSAGES = {
   watchOf: (path: string) => `watch of ${path}`,
   largeEvent: "a watch event of more than 256 KiB",
   noEvent: "a line of the watch is not an event",
-  namelessEvent: "cannot read a long watch event: found no type, or no name, UID or version of its object",
+  namelessEvent:
+    "cannot read a long watch event: its type is missing, or its object lacks a name, a UID or a resourceVersion",
 } as const;

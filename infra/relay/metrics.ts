@@ -22,7 +22,7 @@ export function createCounters() {
     events,
     deliveries,
     delivered: createCounter("lifeboat_relay_delivered_events", "Events that the Worker has accepted.", "lane"),
-    failures: createCounter("lifeboat_relay_watch_failures", "Lists and watches that failed and restarted.", "watch"),
+    failures: createCounter("lifeboat_relay_watch_failures", "Failed lists and watches. The relay retries.", "watch"),
   };
 }
 
@@ -60,7 +60,7 @@ export function outboxMetrics(outboxes: Readonly<Record<string, Outbox>>, now: D
 
 export function watchingMetric(watches: ReadonlyMap<string, { isCurrent(): boolean }>): Metric {
   const watching = [...watches].map(([watch, watched]) => [watch, watched.isCurrent() ? 1 : 0] as const);
-  return gauge("lifeboat_relay_watching", "Whether a watch has its first list and is open.", "watch", watching);
+  return gauge("lifeboat_relay_watching", "1 if a watch is open and its first list is complete.", "watch", watching);
 }
 
 export function memoryMetric(): Metric {

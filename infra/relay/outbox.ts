@@ -14,7 +14,7 @@ export interface Outbox {
   settle(events: readonly LifeboatEvent[]): void;
   /**
    * Postpones failed events, so that other events do not wait. The next delivery of a failed event contains at most
-   * half as many events.
+   * half as many events as `events`.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
   waitingSince(): Date | undefined;

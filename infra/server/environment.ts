@@ -8,7 +8,7 @@ import { SERVER_MESSAGES as MESSAGES } from "./messages.ts";
 const Variables = z.pipe(
   z.object({
     [CLUSTER_VARIABLE]: z._default(z.string().check(z.regex(/^[\w.-]+$/, MESSAGES.clusterName)), DEFAULT_CLUSTER),
-    /** The name of this pod. The Lease contains the name of its holder. */
+    /** The name of this pod. While this pod holds the Lease, the Lease contains this name. */
     POD_NAME: z.string(MESSAGES.podName).check(z.minLength(1, MESSAGES.podName)),
     HTTPS_PORT: z._default(Port, 8443),
     /** The port of /healthz, /readyz and /metrics. */

@@ -22,7 +22,7 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   /** The time at which this replica's Lease expires, in milliseconds. */
   #until = 0;
-  /** The last version of the Lease, and the time at which this replica read it first. */
+  /** The newest known version of the Lease, and the time at which this replica first read that version. */
   #seen: { readonly resourceVersion: string | undefined; readonly at: number } | undefined;
 
   constructor(options: LeadershipOptions) {
@@ -55,8 +55,8 @@ export class Leadership {
     if (!isOwn && !isFree) return void (this.#until = 0);
     const holding = { holder: identity, seconds: LEASE_SECONDS, now, renewal: isOwn };
     const taken = await takeLease(KEY, lease, holding, connect());
-    // This replica counts the Lease's duration from a time before its write. Another replica counts from its next read,
-    // which is normally after the write. The Lease then expires first for this replica.
+    // This replica counts the Lease's duration from a time before its write. Any other replica counts from its own next
+    // read, normally after that write. The Lease thus expires for this replica before it expires for the others.
     this.#until = taken === "Conflict" ? 0 : asked + LEASE_SECONDS * 1000;
   }
 

@@ -1,4 +1,4 @@
-/** Serves the endpoints over TLS with Hono and Node. */
+/** Serves the endpoints over TLS with Hono and Node.js. */
 import { createServer } from "node:https";
 import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import type { ExecutionContext } from "hono";
@@ -68,8 +68,8 @@ export async function listen(answer: AnswerRequest, port: number, first: Pair): 
     async close(clock) {
       isTurningAway = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      // While the server closes, Node does not limit how long a request takes to arrive. This timer closes connections
-      // whose request never arrives completely.
+      // While the server closes, Node.js does not limit how long a request takes to arrive. This timer closes
+      // connections whose request never arrives completely.
       const cancel = clock.setTimer(ARRIVAL.requestTimeout, () => server.closeAllConnections());
       await closed;
       cancel();

@@ -1,4 +1,4 @@
-/** Bundles the command and its dependencies into .build/lifeboat.mjs for Node 20 and later. */
+/** Bundles the command and its dependencies into .build/lifeboat.mjs for Node.js 20 and later. */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { chmod } from "node:fs/promises";
@@ -12,7 +12,7 @@ const OLDEST_NODE = 20;
 
 const FOR_OLD_NODES = `
 if (Number.parseInt(process.versions.node) < ${OLDEST_NODE}) {
-  console.error(\`error: lifeboat needs Node ${OLDEST_NODE} or later, this is \${process.version}.\`);
+  console.error(\`error: lifeboat needs Node.js ${OLDEST_NODE} or later; this is \${process.version}.\`);
   process.exit(1);
 }`;
 
@@ -30,7 +30,7 @@ export async function buildCommand(outfile = COMMAND_BUNDLE): Promise<readonly s
     format: "esm",
     target: `node${OLDEST_NODE}`,
     inject: ["infra/cli/older-node.ts"],
-    // client-node depends on undici 8, which does not run on Node 20. undici 7 has everything that client-node uses.
+    // client-node depends on undici 8, which does not run on Node.js 20. undici 7 has everything that client-node uses.
     alias: { undici: "undici-7" },
     banner: { js: BANNER + FOR_OLD_NODES },
     define: { BUNDLED_MANIFESTS: JSON.stringify(manifests()), BUILT_FROM: JSON.stringify(commit()), ...released },

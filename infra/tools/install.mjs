@@ -1,6 +1,6 @@
 /**
- * Installs the locked dependencies if one is missing. Every npm script runs this file first, on the machine's Node (20
- * or later). The npm script itself then runs on Node 24, which is a dependency.
+ * Installs the locked dependencies if one is missing. Every npm script runs this file first, on the machine's Node.js
+ * (20 or later). The npm script itself then runs on Node.js 24, which is a dependency.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";

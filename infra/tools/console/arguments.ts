@@ -24,7 +24,7 @@ export function readFlags<T extends ParseArgsOptionsConfig>(args: readonly strin
 
 export function countOf(flag: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`${flag}: expected a whole number from 1 on, got "${text}"`);
+  throw new UsageError(`${flag}: expected a whole number of at least 1, got "${text}"`);
 }
 
 export function notEmpty(flag: string, text: string, expected: string): string {

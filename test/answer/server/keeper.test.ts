@@ -60,9 +60,9 @@ function startKeeping() {
 
 // prettier-ignore
 const LACKS = [
-  ["no values",                        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: run lifeboat install, which creates it"],
-  ["an empty token",                   { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: run lifeboat install, which creates it"],
-  ["the key of another certificate",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with its tls.key: run lifeboat install, which creates it"],
+  ["no values",                        { "tls.crt": null, "tls.key": null, webhookToken: null, operatorToken: null }, "has no tls.crt for lifeboat-server.lifeboat-system.svc with a matching tls.key, no webhookToken of at least 16 characters, no operatorToken of at least 16 characters: run lifeboat install, which creates what is missing"],
+  ["an empty token",                   { webhookToken: base64(" \n") },                                              "has no webhookToken of at least 16 characters: run lifeboat install, which creates what is missing"],
+  ["the key of another certificate",   { "tls.key": "OTHER" },                                                       "has no tls.crt for lifeboat-server.lifeboat-system.svc with a matching tls.key: run lifeboat install, which creates what is missing"],
 ] as const;
 
 test.each(LACKS)(

@@ -17,7 +17,7 @@ export function disruptionTable(): string {
 export const RELEASE_WORDS = {
   OtherRequester: "the requester is in neither `guard.requesters` nor `guard.nodeTerminators`",
   NotADisruption:
-    "the pod has no condition `DisruptionTarget`; a node's taint causes the deletion, which a policy decides; the cause's gate is off; Karpenter deletes a terminating pod",
+    "the pod has no condition `DisruptionTarget`, the cause's gate is off, Karpenter deletes a terminating pod, or a policy decides because a node's taint is the cause",
   PodCompleted: "the pod has ended, or another pod has its name by now",
   NotAVirtualMachine: "the pod runs no VM",
   VmiGone: "the VMI is gone, was re-created, is being deleted or has ended",
