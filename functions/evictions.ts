@@ -181,7 +181,7 @@ function followUp(c: Context, target: Target, ruled: Review): void {
 }
 
 function isFullExaminationNeeded({ decision, facts, created, isCached }: Review, vmi: VmiFacts): boolean {
-  // Only a Lifeboat that runs in the cluster has a cache. Its watches or its next scheduled run reconcile the VM later.
+  // Only a Lifeboat that runs in the cluster has a cache. A watch or the next scheduled run reconciles the VM later.
   if (isCached) return false;
   if (created !== undefined) return true;
   const { evacuations } = facts;

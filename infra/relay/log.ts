@@ -12,7 +12,10 @@ export function createLog(clock: Clock, write: (line: string) => void): Log {
     write(JSON.stringify({ time: clock.now().toISOString(), level, ...(message !== "" && { message }), ...details }));
 }
 
-/** Describes an error and its cause, which undici sets. Omits the HTTP response in an error of client-node. */
+/**
+ * Describes an error. Adds the error's cause, because undici reports details there. Omits the HTTP response in an error
+ * of client-node.
+ */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   const { cause } = error;

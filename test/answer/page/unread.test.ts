@@ -26,7 +26,7 @@ test.each([
   [CLUSTER, "rollingmaintenances",              "RollingMaintenances could not be read"],
   [FLEET,   "lifeboatconfigurations",           "The conditions of Lifeboat could not be read"],
   [NODE,    "nodeevacuations",                  "The node's maintenance could not be read"],
-  [VM,      "virtualmachineinstancemigrations", "Its migrations could not be read"],
+  [VM,      "virtualmachineinstancemigrations", "The VM's migrations could not be read"],
 ])("%s without a readable list of %s says: %s", async (...row) => {
   const [path, resource, says] = row;
   expect(await shown(path, resource, 500)).toContain(says);
@@ -64,7 +64,7 @@ describe("an object that cannot be parsed is not taken for absent", () => {
     ["the page of a node with an unreadable VMI without a pod", NODE,    { vmi: oddVmi },             "this page might not show every VM that runs here"],
     ["the page of a node with an unreadable pod",               NODE,    { vmi: own, pod: oddPod },   "this page might not show every VM that runs here"],
     ["the page of a cluster with an unreadable VMI",            CLUSTER, { vmi: oddVmi, pod: plain }, "1 VM could not be read"],
-    ["the page of a VM with an unreadable pod",                 VM,      { vmi: own, pod: oddPod },   "Its pod could not be read"],
+    ["the page of a VM with an unreadable pod",                 VM,      { vmi: own, pod: oddPod },   "The VM's pod could not be read"],
   ])("%s says that it is incomplete", async (_, path, objects, says) => {
     const text = await shownWith(path, objects);
     expect(text).toContain(says);
