@@ -1,4 +1,4 @@
-/** Checks the credentials: the Secret of the token in use, the age of the token, and unused Secrets. */
+/** Checks the credentials: the Secret with the token in use, the age of this token, and Secrets with unused tokens. */
 import { durationText } from "../../../shared/settings/time.ts";
 import { failed, type Finding, ok, warning } from "../../../shared/settings/finding.ts";
 import { readable } from "./check.ts";
@@ -6,7 +6,7 @@ import { isAnswered } from "./eviction.ts";
 import { conditionOf } from "./installation.ts";
 import { isInCluster, type DoctorReads } from "./reads.ts";
 
-/** The maximum age of a token that never expires, in seconds. */
+/** `lifeboat doctor` warns about a token that never expires and is older than this number of seconds. */
 const OLD_SECONDS = 365 * 86_400;
 const ROTATE = "infra/kubernetes/README.md#rotate says how to give the Worker another token";
 
@@ -20,7 +20,7 @@ export async function tokens(reads: DoctorReads): Promise<readonly Finding[]> {
   }
   if (all.length === 0) return [await withoutSecret(reads)];
   const several = warning(
-    `${used} Secrets hold tokens of Lifeboat's account that have been used`,
+    `${used} Secrets each hold a token of Lifeboat's account that has been used`,
     "each token gives access to the API server, and the Worker needs only one token",
     "kubectl -n lifeboat-system get secrets -L kubernetes.io/legacy-token-last-used; delete the Secrets that the Worker no longer uses",
   );

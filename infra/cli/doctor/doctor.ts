@@ -51,8 +51,8 @@ export const doctor: Add = (program, { host, connect, ends }) => {
   program
     .command("doctor")
     .description(
-      `Checks Kubernetes, KubeVirt, Lifeboat, the relay and the credentials, with the kubeconfig alone, and evicts one VM's pod
-in a dry run. The command changes nothing. For each problem, it prints the reason and a command that fixes the problem.
+      `Checks Kubernetes, KubeVirt, Lifeboat, the relay and the credentials, and evicts one VM's pod in a dry run. The
+command needs only the kubeconfig, and changes nothing. For each problem, it prints the reason and a fix.
 
 Exit codes: 0 no check failed, 3 a check failed, 4 no check failed, but something could not be read.`,
     )

@@ -30,7 +30,7 @@ export async function evictionAnswered(reads: DoctorReads): Promise<Finding> {
     if (!words.startsWith(OTHER_ENDPOINT)) return ok(`${what} is answered by Lifeboat`);
     return failed(`${what}: the API server asks the wrong endpoint of Lifeboat`, words, fix);
   }
-  if (code === GONE) return notTried(`pod ${pod} has just gone`);
+  if (code === GONE) return notTried(`pod ${pod} was deleted before the trial`);
   const said = `${code}${message === "" ? "" : `: ${message}`}`;
   return failed(`${what} is not answered by Lifeboat`, [said, ...causes], fix);
 }
@@ -77,7 +77,7 @@ async function explanationOf(message: string, reads: DoctorReads) {
   const [, by] = DENIED.exec(message) ?? [];
   const who = by === undefined ? "no webhook has refused the eviction" : `only webhook ${by} has refused the eviction`;
   const causes = [
-    `${who}. failurePolicy Ignore hides the error, and the cause is one of these:`,
+    `${who}. failurePolicy Ignore hides errors of Lifeboat's webhook. Possible causes:`,
     "the API server does not reach Lifeboat (firewall, DNS, caBundle)",
     "Lifeboat does not accept the URL's cluster or webhookToken",
     ...(inside ? [] : [TOKEN]),

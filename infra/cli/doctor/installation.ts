@@ -37,7 +37,7 @@ const TYPES = ["Valid", "Permitted", "WebhookCalled", "ReviewsDecided"] as const
 export async function reportedConditions(reads: DoctorReads): Promise<readonly Finding[]> {
   const found = await reads.configuration();
   if (found === undefined) {
-    const reason = "without this object, no conditions report on Lifeboat: kubectl explain lifeboatconfiguration";
+    const reason = "without this object, Lifeboat reports no conditions: kubectl explain lifeboatconfiguration";
     return [ok("there is no LifeboatConfiguration: the defaults are in force", [reason])];
   }
   const wanted = [...TYPES, "CredentialsValid", ...((await isInCluster(reads)) ? ["CertificateValid"] : [])];
@@ -45,7 +45,7 @@ export async function reportedConditions(reads: DoctorReads): Promise<readonly F
   const findings = (await Promise.all(TYPES.map((type) => conditionOf(type, reads)))).flat();
   if (missing.length === 0) return findings;
   const [starter, fix] = (await isInCluster(reads)) ? ["Lifeboat", LOGS] : ["the Worker's schedule", RECONCILE];
-  const reason = `no full scan has reported yet: ${starter} starts one every ten minutes`;
+  const reason = `no full scan has reported yet: ${starter} starts a full scan every ten minutes`;
   return [...findings, warning(`not reported yet: ${missing.join(", ")}`, reason, fix)];
 }
 
@@ -91,7 +91,7 @@ export async function conditionOf(type: Condition["type"], reads: DoctorReads): 
 export async function relay(reads: DoctorReads): Promise<Finding> {
   const inside = await readable(reads.inside);
   if (inside !== undefined) {
-    return replicas("Lifeboat in the cluster, which is also the relay", "lifeboat-server", inside);
+    return replicas("Lifeboat's Deployment, which includes the relay", "lifeboat-server", inside);
   }
   const found = await reads.relay();
   if (found !== undefined) return replicas("the relay", "lifeboat-relay", found);
@@ -112,7 +112,7 @@ function replicas(what: string, name: string, { wanted, available, message }: De
   return available === 0 ? failed(said, reason, fix) : warning(said, reason, fix);
 }
 
-/** Reports a ConfigMap of the relay that still has the placeholder values of site.yaml. */
+/** Reports the relay's ConfigMap if the ConfigMap still has the placeholder values of site.yaml. */
 export async function relaySite(reads: DoctorReads): Promise<readonly Finding[]> {
   const data = (await readable(reads.relay)) && (await reads.site());
   const isShipped = Object.values(data ?? {}).some((text) => /lifeboat\.example\.com|^CLUSTER$/.test(text));

@@ -70,7 +70,7 @@ function version({ version: text, facts: { minor } }: KubeVirtSeen): Finding {
 function rollout({ facts: { namespace, isRollingOut } }: KubeVirtSeen): readonly Finding[] {
   if (isRollingOut !== true) return [];
   const reason =
-    "KubeVirt's components restart, and KubeVirt can migrate VMs: drain no node until the rollout has ended";
+    "the rollout restarts KubeVirt's components, and may also migrate VMs: drain no node until it has ended";
   return [warning("KubeVirt is being rolled out", reason, `kubectl -n ${namespace} get kubevirt,pods`)];
 }
 
@@ -84,7 +84,7 @@ function strategy(seen: KubeVirtSeen): Finding {
   if (evictionStrategy === "" || evictionStrategy === "None") {
     return warning(message, "a drain shuts down VMs that have no evictionStrategy of their own", fix);
   }
-  return failed(message, "Lifeboat refuses evictions of VMs while it does not know the configuration", fix);
+  return failed(message, "Lifeboat does not know this strategy, and therefore refuses evictions of VMs", fix);
 }
 
 function patchOf({ facts: { namespace }, name }: KubeVirtSeen, configuration: object): string {

@@ -51,7 +51,7 @@ function isBinding(kind: string): boolean {
   return kind.endsWith("Binding");
 }
 
-const LETS_THROUGH = "while Lifeboat is unavailable, the API server allows preemptions of VMs";
+const LETS_THROUGH = "without a running clock, the policy allows preemptions of VMs while Lifeboat is unavailable";
 const NO_ELECTION = "with --leader-elect=false, kube-controller-manager has no Lease";
 
 /** Checks the Lease that the policy for preemptions uses as a clock. Without this Lease, the policy refuses nothing. */
@@ -59,12 +59,12 @@ export async function holdClock({ holdLease, guardSite }: DoctorReads): Promise<
   const lease = await holdLease();
   if (lease === undefined) return [];
   const what = `Lease ${lease.namespace}/${lease.name}`;
-  if (lease.state === "Renewed") return [ok(`the API server takes the time of preemptions from ${what}`)];
+  if (lease.state === "Renewed") return [ok(`policy ${HOLD_PREEMPTION} uses ${what} as its clock`)];
   const message = `${what} ${lease.state === "Missing" ? "does not exist" : "is not renewed any more"}`;
   const isOther = (await guardSite()).clock !== undefined;
   const fix = isOther ? FIX : `start kube-controller-manager with --leader-elect=true, then ${FIX}`;
   return [
-    failed(message, [`policy ${HOLD_PREEMPTION} takes the time from this Lease: ${LETS_THROUGH}`, NO_ELECTION], fix),
+    failed(message, [`policy ${HOLD_PREEMPTION} uses this Lease as its clock: ${LETS_THROUGH}`, NO_ELECTION], fix),
   ];
 }
 

@@ -82,8 +82,8 @@ export function readsOf(connection: Connection, now: Date) {
       return key && { ...key, state: await leaseState(key, send(), { now: () => now }) };
     }),
     schedulers: once("the accounts that schedule pods", () => findSchedulers(withoutForbidden(send()))),
-    /** The values on which the guard's policies depend in this cluster. Fails if the settings cannot be read. */
-    guardSite: once("the facts on which the guard's policies depend", async () => {
+    /** The values that the guard's policies need in this cluster. Fails if the settings cannot be read. */
+    guardSite: once("the values for the guard's policies", async () => {
       const [{ facts } = {}] = [await kubevirt()];
       const { guard, featureGates } = mergeSettings(
         facts,

@@ -66,7 +66,7 @@ const KUBERNETES: readonly Row[] = [
 const KUBEVIRT: readonly Row[] = [
   ["a missing KubeVirt object is a problem",             { kubevirt: { value: undefined } },                          ["× there is no KubeVirt object: without a KubeVirt object, KubeVirt's operator installs nothing"]],
   ["a KubeVirt that is too old is a problem",            { kubevirt: kubevirt({ version: "v1.6.3", facts: { namespace: "kubevirt", featureGates: [], minor: 6 } }) }, ["× KubeVirt is v1.6.3, too old (needs 1.7): Lifeboat does not support older versions, and is not tested with them"]],
-  ["an unknown eviction strategy is a problem",          { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat refuses evictions of VMs while it does not know the configuration"]],
+  ["an unknown eviction strategy is a problem",          { kubevirt: kubevirt({ facts: { namespace: "kubevirt", featureGates: [], evictionStrategy: "Perhaps" } }) },  ["× the cluster's eviction strategy is Perhaps: Lifeboat does not know this strategy, and therefore refuses evictions of VMs"]],
   ["a webhook of KubeVirt that fails open is a warning", { reviewers: { value: [] } },                                ["‼ KubeVirt's own eviction webhook (virt-api-validator) does not fail closed: while KubeVirt's webhook does not answer, only Lifeboat's webhook and budgets protect VMs"]],
 ];
 
@@ -124,7 +124,7 @@ const TRIAL: readonly Row[] = [
   ["an undecided answer of Lifeboat is a problem",      answer(429, `${DENIED} cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached`), ['× a dry-run eviction of pod apps/p: the API server asks Lifeboat, but Lifeboat cannot decide: cannot decide on the eviction of pod "apps/p", try again: the API server cannot be reached']],
   ["a refusal by KubeVirt alone is a problem",          answer(429, 'admission webhook "kubevirt" denied the request: Eviction triggered'), [expect.stringMatching(/^× .* is not answered by Lifeboat: 429: .*only webhook kubevirt has refused the eviction/)]],
   ["an eviction that would pass is a problem",          answer(201, ""),                                             [expect.stringMatching(/^× .* is not answered by Lifeboat: 201; no webhook has refused the eviction/)]],
-  ["a pod that is gone meanwhile is a warning",         answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p has just gone"]],
+  ["a pod that is gone meanwhile is a warning",         answer(404, 'pods "p" not found'),                           ["‼ a dry-run eviction was not tried: pod apps/p was deleted before the trial"]],
   ["a missing webhook is a problem, even without a VM", { trial: { value: { pod: undefined, why: "there is none" } }, evictionWebhook: { value: undefined } }, ["× Lifeboat answers no eviction: webhook lifeboat is missing, so the API server does not ask Lifeboat"]],
   ["a cluster without a VM to try is a warning",        { trial: { value: { pod: undefined, why: "there is none" } } }, ["‼ a dry-run eviction was not tried: there is none"]],
 ];
@@ -133,7 +133,7 @@ const TRIAL: readonly Row[] = [
 const RELAYS: readonly Row[] = [
   ["Lifeboat in the cluster is no problem",                             { inside: RELAY, tokens: { value: [] }, configuration: GUARDING, evictionWebhook: SERVICE, guardWebhook: SERVICE, holdPolicies }, []],
   ["Lifeboat in the cluster without its role is a problem",             { ...INSIDE, tokens: { value: [] }, granted: without("server/kubernetes/component/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 21 permissions of server\/kubernetes\/component\/rbac.yaml: list pods: .*; and 13 more$/)]],
-  ["Lifeboat in the cluster without an available replica is a problem", { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat in the cluster, which is also the relay: 0 of 2 replicas are available: the replicas are not ready: each replica needs a first list for every watch. The logs say what is missing"]],
+  ["Lifeboat in the cluster without an available replica is a problem", { ...INSIDE, inside: { value: { wanted: 2, available: 0, message: "" } }, tokens: { value: [] } }, ["× Lifeboat's Deployment, which includes the relay: 0 of 2 replicas are available: the replicas are not ready: each replica needs a first list for every watch. The logs say what is missing"]],
   ["node pressure without a relay is a problem",                        { configuration: configuration({ featureGates: gates(PRESSURE) }) }, ["× there is no relay: Lifeboat checks node pressure only every ten minutes, which is too late"]],
   ["a relay without an available replica is a problem",                 { relay: { value: { wanted: 2, available: 0, message: "image not found" } }, site: SITE }, ["× the relay: 0 of 2 replicas are available: image not found"]],
   ["a relay without permissions is a problem",                          { relay: RELAY, site: SITE, granted: without("relay/kubernetes/rbac.yaml") }, [expect.stringMatching(/^× Lifeboat lacks 16 permissions of relay\/kubernetes\/rbac.yaml: list pods: disruptions of pods are not reported; .*; and 8 more$/)]],

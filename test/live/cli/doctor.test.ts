@@ -113,7 +113,7 @@ test("given a stopped Worker, the doctor says that only KubeVirt's webhook answe
   expect([code, steady(out).join("\n")]).toEqual([
     3,
     expect.stringMatching(
-      / {2}× a dry-run eviction of pod vms\/POD is not answered by Lifeboat\n {6}429: .*\n {6}only webhook virt-launcher-eviction-interceptor\.kubevirt\.io has refused the eviction\. failurePolicy Ignore hides the error, and the cause is one of these:\n {6}the API server does not reach Lifeboat [^]* {6}curl https:\/\/\S+\/healthz, on a host of the API server/,
+      / {2}× a dry-run eviction of pod vms\/POD is not answered by Lifeboat\n {6}429: .*\n {6}only webhook virt-launcher-eviction-interceptor\.kubevirt\.io has refused the eviction\. failurePolicy Ignore hides errors of Lifeboat's webhook\. Possible causes:\n {6}the API server does not reach Lifeboat [^]* {6}curl https:\/\/\S+\/healthz, on a host of the API server/,
     ),
   ]);
 });
