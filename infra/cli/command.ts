@@ -36,7 +36,7 @@ export interface Call {
 
 export type Add = (to: CommandUnknownOpts, call: Call) => void;
 
-export const YES = ["-y, --yes", "do not ask before the change: for scripts"] as const;
+export const YES = ["-y, --yes", "do not ask before the change (for scripts)"] as const;
 
 export interface With {
   readonly connection: Connection;

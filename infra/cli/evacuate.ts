@@ -38,10 +38,10 @@ export const evacuate: Add = (program, { host, connect, ends }) => {
     `Creates an Evacuation, so that the virtual machine migrates to another node, and waits until Lifeboat has started
 the evacuation. If an evacuation of the VM is already in progress, the command follows that evacuation, and creates none.
 
-Exit code: 0 Lifeboat has started the evacuation (with --wait: the VM has moved), 1 it has not, for example because the VM cannot migrate.`,
+Exit code: 0 Lifeboat has started the evacuation (with --wait: the VM has moved), 1 otherwise, for example because the VM cannot migrate.`,
   )
     .option("--wait", "wait until the VM has moved or the evacuation has failed")
-    .option("--no-wait", "return before Lifeboat has reacted")
+    .option("--no-wait", "return at once, without waiting for Lifeboat")
     .action(
       ends(async (word, { wait, ...options }) => {
         const connection = connect();
@@ -62,10 +62,10 @@ export const retry: Add = (program, { host, connect, ends }) => {
   ofVm(
     program,
     "retry",
-    `Starts the next attempt of an evacuation that backs off, or starts again after an abandoned evacuation. Lifeboat then
-creates the migration, or ends the back-off of KubeVirt's own migration. After an abandoned evacuation, attempts count from one.
+    `Starts the next attempt of an evacuation that backs off. If the last evacuation was abandoned, starts a new one,
+whose attempts count from one. Lifeboat then creates the migration, or ends the back-off of KubeVirt's own migration.
 
-Exit code: 0 the next attempt has started, 1 it has not, for example because nothing has failed.`,
+Exit code: 0 the next attempt has started, 1 otherwise, for example because no evacuation has failed.`,
   ).action(
     ends(async (word, options) => {
       const connection = connect();

@@ -114,7 +114,7 @@ type Program = ReturnType<typeof createProgram>;
 
 function createProgram({ stdout, stderr }: Host) {
   return new Command("lifeboat")
-    .description("Keeps virtual machines running when Kubernetes wants their pods gone. Also: kubectl lifeboat.")
+    .description("Keeps virtual machines running when Kubernetes wants their pods gone. Also runs as kubectl lifeboat.")
     .option("--kubeconfig <file>", "the kubeconfig (default: $KUBECONFIG, or ~/.kube/config)")
     .option("--context <name>", "the context (default: the kubeconfig's current context)")
     .option(

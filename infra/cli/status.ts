@@ -15,8 +15,8 @@ export const status: Add = (program, { host, connect, ends }) => {
   program
     .command("status")
     .description(
-      `Shows maintenance of nodes that is scheduled or in progress, what blocks it, and since when. With names,
-the command shows only the named maintenance, even if the maintenance has ended. For ended maintenance, SINCE is the time since its end.
+      `Shows scheduled and active maintenance of nodes, what blocks it, and since when. With names, the command shows
+only the named maintenance, even if the maintenance has ended. For ended maintenance, SINCE is the time since its end.
 
 Exit code: 3 a maintenance is Blocked (nothing moves until a person acts), 4 an object could not be read, otherwise 0.`,
     )

@@ -28,12 +28,12 @@ export const drain: Add = (program, { host, connect, ends }) => {
   program
     .command("drain")
     .description(
-      `Predicts the drain of each node as explain node does, asks before the change, creates a NodeEvacuation, and follows the drain. Lifeboat
-cordons the node, moves its virtual machines, and evicts its other pods as kubectl drain does. --start-if checks the prediction
-again at the start. For several nodes, the command creates one RollingMaintenance: the drain of a node starts when the previous node
-is drained and uncordoned.
-Ctrl-C only stops following: the drain continues, and the same command follows it again. lifeboat status shows the drain, and
-lifeboat pause, resume and cancel change it.
+      `Predicts the drain of each node like lifeboat explain node, asks before the change, creates a NodeEvacuation, and
+follows the drain. Lifeboat cordons the node, moves its virtual machines, and evicts its other pods as kubectl drain
+does. With --start-if, Lifeboat checks the prediction again at the start. For several nodes, the command creates one
+RollingMaintenance: the drain of a node starts when the previous node is drained and uncordoned.
+Ctrl-C ends only the command: the drain continues. The same command follows it again. lifeboat status shows the drain,
+and lifeboat pause, resume and cancel change it.
 
 Exit code: 0 every node is drained, or the drain starts later (--at), 1 the drain takes longer than --timeout or a request failed, 3 something blocks or
 a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, and 3 if --start-if refuses the drain.`,
@@ -74,7 +74,7 @@ a drain failed, 130 interrupted. With --dry-run: the exit code of explain node, 
     .addOption(
       new Option(
         "--node-timeout <time>",
-        "with several nodes: how long each drain may take (default: 1h, or twice the prediction)",
+        "with several nodes: how long each drain may take (default: 1h, or twice the prediction if that is longer)",
       ).argParser(secondsOf),
     )
     .option("--return", "move the VMs back when the node is uncordoned")

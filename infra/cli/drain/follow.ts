@@ -1,4 +1,4 @@
-/** Follows NodeEvacuations until they are finished or blocked, the time is over, or the user interrupts the command. */
+/** Follows NodeEvacuations until they end or are blocked, the time limit is reached, or the user presses Ctrl-C. */
 import type { EvacuationFacts } from "../../../shared/kube/evacuation.ts";
 import { ClusterError, isForbidden, isSilence } from "../../../shared/kube/failures.ts";
 import { hasEnded, type NodeEvacuationFacts, type NodeEvacuationStatus } from "../../../shared/kube/node-evacuation.ts";
@@ -28,7 +28,7 @@ export interface Following {
   readonly rolling?: RollingMaintenanceFacts;
 }
 
-/** A NodeEvacuation and the Evacuations of its VMs. The list is empty if the person may not read Evacuations. */
+/** A NodeEvacuation and the Evacuations of its VMs. `evacuations` is empty if the person may not read them. */
 export interface Followed {
   readonly ne: NodeEvacuationFacts;
   readonly evacuations: readonly EvacuationFacts[];

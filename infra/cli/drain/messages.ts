@@ -21,7 +21,7 @@ export const DRAIN_MESSAGES = {
     verdict === undefined ? phase : `${phase} (${verdict})`,
   noAnswer: (why: string) => `${why}: trying again`,
   answersAgain: "the API server answers again",
-  notFollowed: (time: string) => `after ${time}, the command stops following the drain. The drain continues`,
+  notFollowed: (time: string) => `the command stops following the drain after ${time} (--timeout). The drain continues`,
 
   // Descriptions of the commands for next steps
   takesBack: "allows new pods again",

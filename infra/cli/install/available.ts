@@ -116,7 +116,7 @@ function ofRefusal({ message }: z.output<typeof Condition>): Trouble {
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/exceeded quota|failed quota/i,          "raise the quota of namespace lifeboat-system: kubectl -n lifeboat-system describe quota"],
   [/security context constraint/i,          "let the account use restricted-v2: oc adm policy add-scc-to-user restricted-v2 -z lifeboat -n lifeboat-system"],
-  [/violates PodSecurity/i,                 "Lifeboat's pods meet the Pod Security Standard restricted, so a patch or a webhook must have changed these pods"],
+  [/violates PodSecurity/i,                 "Lifeboat's pods meet the restricted Pod Security Standard, so a patch or a webhook must have changed these pods"],
 ];
 
 type Rule = (pod: ServerPodFacts) => Trouble | undefined;
@@ -125,7 +125,7 @@ type Rule = (pod: ServerPodFacts) => Trouble | undefined;
 const hasNoNode: Rule = (pod) => {
   const found = pod.status.conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   if (found === undefined) return undefined;
-  const fix = "Lifeboat's two pods need two nodes without NoSchedule taints, and 100m CPU and 256Mi of memory on each";
+  const fix = "Lifeboat's two pods need two nodes without NoSchedule taints, each with 100m CPU and 256Mi memory free";
   return { what: `no node takes pod ${pod.metadata.name}: ${found.message}`, fix };
 };
 

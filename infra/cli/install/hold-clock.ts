@@ -62,8 +62,8 @@ const CLOCKS_SECONDS = 300;
 
 const LONGEST_SECONDS = 90;
 /**
- * The maximum age of a pod's condition DisruptionTarget at which the policy for preemptions still refuses the deletion
- * of the pod, in seconds. kube-controller-manager resets this condition after 120 s.
+ * The policy for preemptions refuses a pod's deletion at most until the pod's condition DisruptionTarget has this age,
+ * in seconds. kube-controller-manager resets this condition after 120 s.
  */
 const END_SECONDS = 110;
 const SHORTEST_SECONDS = 20;

@@ -1,5 +1,5 @@
 /**
- * Creates the certificate and the tokens of Lifeboat in the cluster once, and stores them in the server's Secret. The
+ * Creates the certificate and the tokens of an in-cluster Lifeboat once, and stores them in the server's Secret. The
  * server has no permission to write the Secret or the webhooks, so no account of Lifeboat can redirect a webhook. While
  * one certificate replaces another, the webhooks trust both certificates. The API server and the replicas learn of the
  * change at different times, and a failed webhook call would allow an eviction.
@@ -69,7 +69,7 @@ export async function giveIdentity(home: Inside, giving: Giving): Promise<GivenI
  */
 const PATH_SEGMENT = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** Returns the changes of the Secret. If the Secret has no webhook token, uses the token in the webhooks' paths. */
+/** Returns the values to add to the Secret. If it has no webhook token, takes the token from the webhooks' paths. */
 function changeOf({ secret, token }: Present, pair: Pair | undefined) {
   const tokens = partsOf(secret);
   const webhookToken = tokens.webhookToken?.[0] ?? tokensIn(token)?.[0] ?? newToken();

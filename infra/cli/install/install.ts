@@ -45,25 +45,25 @@ interface Step {
 }
 
 const STEPS: readonly Step[] = [
-  { title: "Kubernetes and KubeVirt are new enough for the parts", do: requireVersions },
-  { title: "KubeVirt meets the requirements of the parts", do: requireGate },
+  { title: "Kubernetes and KubeVirt are new enough for the optional features", do: requireVersions },
+  { title: "KubeVirt meets the requirements of the optional features", do: requireGate },
   {
-    title: "custom resource definitions, permissions and parts exist",
+    title: "custom resource definitions, permissions and optional features exist",
     do: (all) => applyAll(planned(all, isNoWebhook), all),
   },
-  { title: "parts of an older version that are not needed any more are gone", do: removeOld },
+  { title: "objects that only an older version needs are gone", do: removeOld },
   { title: "Lifeboat has its certificate and its tokens", form: "Cluster", do: give },
   {
     title: "every replica of Lifeboat is available",
     form: "Cluster",
     do: (all) => untilAvailable(planned(all, isDeployment), all),
   },
-  { title: "the Worker has a token of this cluster", form: "Worker", do: giveToken },
+  { title: "the Worker's entry has a token for this cluster", form: "Worker", do: giveToken },
   { title: "the Worker can work in this cluster", form: "Worker", do: untilWorking },
   { title: "the webhooks exist", do: (all) => applyAll(planned(all, isWebhook), all) },
   { title: "the API server can call Lifeboat", form: "Cluster", do: settleTrust },
-  { title: "no unwanted part of the guard is left", do: removeUnwanted },
-  { title: "nothing of Lifeboat runs in the cluster any more", form: "Worker", do: removeServer },
+  { title: "no unneeded object of the guard is left", do: removeUnwanted },
+  { title: "Lifeboat's server no longer runs in the cluster", form: "Worker", do: removeServer },
   // An earlier scan, without the webhooks, would create PodDisruptionBudgets that the webhooks make unnecessary.
   { title: "the Worker has checked every VM", form: "Worker", do: scan },
 ];
@@ -75,8 +75,9 @@ export const install: Add = (program, { host, connect, ends }) => {
     .command("install")
     .description(
       `Applies everything that Lifeboat needs in the cluster, waits until Lifeboat is ready, and then creates the webhooks
-through which the API server calls Lifeboat. Run the command again to continue an interrupted installation, or to upgrade. Without
---in-cluster and --worker, it keeps the present form, address, tokens, parts and LifeboatConfiguration. Deploy the Worker first.`,
+through which the API server calls Lifeboat. Run the command again to continue an interrupted installation, or to
+upgrade. With neither --in-cluster nor --worker, Lifeboat stays where it runs. Its address, tokens, features and
+LifeboatConfiguration stay, too. For --worker, deploy the Worker first.`,
     )
     .addOption(new Option("--in-cluster", "Lifeboat runs in the cluster, as two replicas").conflicts("worker"))
     .addOption(
@@ -85,13 +86,10 @@ through which the API server calls Lifeboat. Run the command again to continue a
         `the image of Lifeboat's pods (default: ${RELEASE ?? "the installed image"})`,
       ).conflicts("worker"),
     )
-    .option("--worker <url>", "Lifeboat runs in a Worker: its https:// address", workerUrlOf)
+    .option("--worker <url>", "Lifeboat runs in the Worker at this https:// address", workerUrlOf)
     .option("--cluster <name>", "the cluster's name in the Worker (default: the context's name)")
-    .option("--server <url>", "where the Worker reaches the API server (default: the kubeconfig's address)")
-    .option(
-      "--entry <file>",
-      "the file with the Worker's entry, written if it does not exist (default: lifeboat-NAME.json)",
-    )
+    .option("--server <url>", "the API server's address for the Worker (default: the kubeconfig's address)")
+    .option("--entry <file>", "the file with the Worker's entry; created if missing (default: lifeboat-NAME.json)")
     .option("--ca-bundle <file>", "the CA of a certificate that you provide for the Worker, or for the pods", pemIn)
     .addOption(
       new Option("--cert-manager", "cert-manager makes the certificate (only without --worker)").conflicts([
@@ -99,12 +97,12 @@ through which the API server calls Lifeboat. Run the command again to continue a
         "caBundle",
       ]),
     )
-    .option("--with <parts>", "further parts, separated by commas; their feature gates are switched on", partsNamed)
+    .option("--with <parts>", "optional features, separated by commas; switches on their feature gates", partsNamed)
     .option("--export", "print the manifests without any secret, and apply nothing; you fill in the webhook token")
     .option(...YES)
     .option("--force-conflicts", "overwrite fields to which other managers have given other values")
-    .addOption(timeout("how long to wait for Lifeboat", "10m"))
-    .addHelpText("after", `\nParts:\n${partLines}`)
+    .addOption(timeout("how long to wait until Lifeboat is ready", "10m"))
+    .addHelpText("after", `\nParts (optional features):\n${partLines}`)
     .action(
       ends(async (options) => {
         requireWorker(options);

@@ -34,7 +34,7 @@ export const INSTALL_MESSAGES = {
 
   // Objects
   question: (version: string, where: string, parts: readonly string[]) =>
-    `Install Lifeboat ${version} in this cluster, ${where}, ${parts.length === 0 ? "without further parts" : `with ${parts.join(", ")}`}?`,
+    `Install Lifeboat ${version} in this cluster, ${where}, ${parts.length === 0 ? "without optional features" : `with ${parts.join(", ")}`}?`,
   asPods: (image: string) => `as pods of ${image}`,
   withWorker: (url: string) => `with the Worker ${url}`,
   changed: (object: string, how: "created" | "configured" | "unchanged" | "deleted" | "withdrawn") =>
@@ -61,14 +61,14 @@ ${listed(fields)}--force-conflicts overwrites these fields. To keep the other ma
   noSecret: (secret: string) => `there is no ${secret}: run lifeboat install again, which creates it`,
   noCertificate: (secret: string, help: string) => `cert-manager has written no certificate into ${secret} (${help})`,
   noToken: (secret: string) => `the token controller has not written the account's token into ${secret}`,
-  noEntry: (file: string, why: string) => `${file} contains no valid entry of the Worker's CLUSTERS: ${why}`,
+  noEntry: (file: string, why: string) => `${file} contains no valid entry for the Worker's CLUSTERS: ${why}`,
   expectedTokens: "expected webhookToken and operatorToken",
   tokenRefused: (file: string) =>
     `this cluster does not accept the token in ${file}: it was revoked, or has expired. Remove the file and run this command again to make new tokens`,
 
   // The Worker
   giveEntry: (file: string, cluster: string) =>
-    `The Worker does not know this cluster yet, or has other tokens for it. Give the Worker ${file} (keep the file secret) with one of these commands:
+    `The Worker does not know this cluster yet, or has other tokens for it. Keep ${file} secret, and give it to the Worker with one of these commands:
     npm run cluster -- add ${cluster} --entry ${file}                          (CLUSTER_REGISTRY)
     jq '{"${cluster}": .}' ${file} | npx wrangler secret put CLUSTERS          (replaces the whole of CLUSTERS)
 Waiting …
@@ -110,7 +110,7 @@ Waiting …
   // Removal
   questionOfRemoval: `Remove Lifeboat from this cluster? Namespace ${names.LIFEBOAT_NAMESPACE} and everything in it will be deleted, including the ServiceAccounts with which people use the page.`,
   questionOfRest:
-    "Remove Lifeboat's labels and annotations from VMs, pods, migrations and nodes, and delete its disruption budgets, if any are left?",
+    "Remove Lifeboat's remaining labels and annotations from VMs, pods, migrations and nodes, and delete its remaining disruption budgets?",
   notInstalled: "Lifeboat is not installed in this cluster.\n",
   underWay: (lines: readonly string[]) => `Work in progress, which uninstall withdraws:\n${listed(lines)}`,
   unreadWork: (objects: readonly string[]) =>
@@ -133,7 +133,7 @@ Waiting …
   left: [
     "Left: Events, which expire, and migrations that Lifeboat created. KubeVirt keeps the five newest migrations of each VM.",
     "Left: status.evacuationNodeName of VMs whose evacuation had not ended. KubeVirt still moves these VMs.",
-    "Left: VMs that an ended NodeEvacuation has stopped, which stay off, and the settings of the KubeVirt object.",
+    "Left: the settings of the KubeVirt object, and VMs that an ended NodeEvacuation has stopped. These VMs stay off.",
     "Left: a Worker, if this cluster had one, with its entry for this cluster.",
     "Kubernetes deletes the contents of the namespace within a minute. Until then, the namespace is Terminating, and nothing can be installed.",
   ],

@@ -83,7 +83,7 @@ const Webhooks = z.object({
 });
 
 /**
- * Returns whether Lifeboat runs in the cluster or as a Worker, with the server's image or the Worker's URL. Returns
+ * Returns where Lifeboat runs: in the cluster, with the server's image, or as a Worker, with the Worker's URL. Returns
  * undefined if Lifeboat is not installed.
  */
 export async function presentHome(send: () => Send): Promise<Home | undefined> {
@@ -129,7 +129,7 @@ export function homeOf({ inCluster, image, certManager, caBundle }: Said, presen
   throw new UsageError(MESSAGES.needsForm);
 }
 
-/** Returns the image of this release, or the present image if it comes from another repository. */
+/** Returns the image of this release, or the present image if the present image comes from another repository. */
 export function imageBeside(present: string | undefined, ofRelease = RELEASE): string {
   const isOurs = present === undefined || repositoryOf(present) === repositoryOf(ofRelease ?? "");
   const image = isOurs ? ofRelease : present;

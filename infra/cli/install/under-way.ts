@@ -102,7 +102,7 @@ const STAGES: readonly Stage[] = [
   },
   {
     lists: [evacuations],
-    otherwise: "Lifeboat has not reacted, so these have not ended (check with lifeboat doctor whether Lifeboat runs)",
+    otherwise: "Lifeboat has not ended these evacuations (check with lifeboat doctor whether Lifeboat runs)",
   },
 ];
 

@@ -14,7 +14,7 @@ interface Sums {
 
 export const PLAN_TABLE_MESSAGES = {
   // The command line, and progress
-  expectedBandwidth: "Expected an amount for each second, such as 64Mi or 1Gi.",
+  expectedBandwidth: "Expected an amount per second, such as 64Mi or 1Gi.",
   reading: (list: string) => `reading ${list}`,
   rehearsing: (nodes: number) => `rehearsing the maintenance of ${counted(nodes, "node")}`,
 

@@ -33,15 +33,15 @@ export const plan: Add = (program, { host, connect, ends }) => {
     .command("plan")
     .description(
       `Rehearses a rolling maintenance: predicts each drain after the earlier drains, and assumes that each drained node comes back empty.
-Prints which nodes cannot be drained and why, which VMs cannot move, and what could not be judged. The command only reads lists, and
-also works without Lifeboat in the cluster.
+Prints which nodes cannot be drained and why, which VMs cannot move, and what could not be judged. The command changes
+nothing, and also works without Lifeboat in the cluster.
 
 Exit code: 0 every node can be drained, 3 a node will block, has no room, or is refused, 4 not everything could be judged, 1 the command failed.`,
     )
     .argument("[nodes...]", "names of nodes; all nodes if none is named", namesOf("node", KIND.node), [])
     .option(...SELECTOR)
     .addOption(new Option("--at <time>", `when the maintenance starts: ${TIMES}`).argParser(timeOf))
-    .addOption(new Option("--until <time>", "when the maintenance has to end, in the same form").argParser(timeOf))
+    .addOption(new Option("--until <time>", "when the maintenance has to end (a time as for --at)").argParser(timeOf))
     .addOption(
       new Option("--order <order>", "the order of the nodes: as given, or planned")
         .choices(ORDERS)

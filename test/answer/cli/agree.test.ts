@@ -32,7 +32,7 @@ const CHANGING = [
   ["cancel vm/web -n apps",                      /Cancel the evacuation of VM "web" in namespace "apps"\?/],
   ["evacuate web -n apps",                       /Evacuate VM "web" in namespace "apps" from node "node01"\?/],
   ["retry web -n apps",                          /Retry the evacuation of VM "web" in namespace "apps" now\?/],
-  ["install --in-cluster --image a.example/b:1", /Install Lifeboat \S+ in this cluster, as pods of a\.example\/b:1, without further parts\?/],
+  ["install --in-cluster --image a.example/b:1", /Install Lifeboat \S+ in this cluster, as pods of a\.example\/b:1, without optional features\?/],
   ["uninstall",                                  /Remove Lifeboat from this cluster\?/],
 ] as const;
 
