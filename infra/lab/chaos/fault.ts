@@ -126,7 +126,7 @@ export async function waited({ calm }: Run, ms: number): Promise<boolean> {
 }
 
 export function simulatedIn({ cluster: { sandbox } }: Run): SimulatedSandbox {
-  if (!isSimulated(sandbox)) throw new Error("the control plane is a real one");
+  if (!isSimulated(sandbox)) throw new Error("this fault needs a simulated control plane");
   return sandbox;
 }
 

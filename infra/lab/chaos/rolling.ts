@@ -112,7 +112,7 @@ export function outcomeProblems(ne: NodeEvacuation, history: History, times: Tim
   const missing = [...history].filter(([uid, seen]) => !named.has(uid) && wasThere(seen, ne, times));
   return [
     ...wrong,
-    ...left.map((one) => `${name} reports the outcome ${one.outcome} for ${one.name}, although it is Evacuated`),
+    ...left.map((one) => `${name} reports the outcome ${one.outcome} for ${one.name}, although the phase is Evacuated`),
     ...missing.map(([, { key }]) => `${name} does not name ${key}, which was on its node`),
   ];
 }

@@ -43,7 +43,7 @@ export async function play({ acts, inCluster, screen, stayUp, onEnd }: PlayOptio
       if (index < acts.length - 1) continue;
       onEnd(isWell);
       if (!stayUp) return;
-      // Lifeboat's pod can have moved. A request for a full scan also finds the pod's current address.
+      // Lifeboat's pod may have moved. A request for a full scan also finds the pod's current address.
       if (inCluster) await lifeboatOf(clusters.withIt).reconcile();
       screen.print(...(await invitation(clusters, act)), ...(inCluster ? INSTALL : []));
       await new Promise<never>(() => undefined);

@@ -33,7 +33,7 @@ export async function pageInvitation(client: KubeClient, url: string): Promise<r
   const cluster = decodeURIComponent(pathname.split("/").at(-1) ?? "");
   return [
     `The page             ${origin}/fleet/${encodeURIComponent(cluster)}`,
-    `Token for an hour    ${await pageToken(client)}`,
+    `Token (valid 1 h)    ${await pageToken(client)}`,
     "                     (your browser shows a warning, because this machine made the certificate)",
   ];
 }

@@ -73,7 +73,7 @@ test("the chaos run reports a target node that differs from the observed node", 
 test("the chaos run reports a VM left on a node that is Evacuated, and a VM that a NodeEvacuation does not name", () => {
   const history = historyOf(vmi("1", "a"));
   expect(outcomeProblems(part("a", "Evacuated", [one("LeftBehind")]), history, undefined)).toEqual([
-    "NodeEvacuation ne-a (Evacuated) reports the outcome LeftBehind for web, although it is Evacuated",
+    "NodeEvacuation ne-a (Evacuated) reports the outcome LeftBehind for web, although the phase is Evacuated",
   ]);
   expect(outcomeProblems(part("a", "Withdrawn"), history, { created: 1000, listed: 2000 })).toEqual([
     "NodeEvacuation ne-a (Withdrawn) does not name vms/web, which was on its node",

@@ -58,7 +58,7 @@ export async function runDrain({ quick, note }: PartOptions): Promise<readonly M
     return [
       { ...against("s", `drain of ${size} VMs, ${way}`, seconds, alone.seconds), target: 1.05 },
       against("s", "until the last VM has moved", movedSeconds, alone.movedSeconds),
-      against("ms", "average CPU of the cluster per VM", cpuMs / size, alone.cpuMs / size),
+      against("ms", "average CPU time of the cluster per VM", cpuMs / size, alone.cpuMs / size),
       { what: "average requests of Lifeboat per VM", unit: "requests", samples: [requests / size], ...limits },
     ];
   };

@@ -45,7 +45,7 @@ export async function runMemory({ quick, note }: PartOptions): Promise<readonly 
           target: 20,
         },
         { what: "memory of Lifeboat", unit: "MB", samples: [await server.memory()], target: 250 },
-        { what: "CPU of an idle minute", unit: "s", samples: [idle / 1000], target: 1 },
+        { what: "CPU time of an idle minute", unit: "s", samples: [idle / 1000], target: 1 },
       ];
     } finally {
       await server.stop();

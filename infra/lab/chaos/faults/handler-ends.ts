@@ -6,7 +6,7 @@ const PLACE = "handler-ends";
 /** virt-handler does not tolerate this taint (see cluster.ts). */
 const TAINT = { key: "quarantine", value: "now", effect: "NoExecute" };
 
-/** A taint evicts virt-handler from the node. The node's VMs may stay, because they need virt-handler to migrate. */
+/** A taint evicts virt-handler from the node. The node's VMs may stay: without virt-handler, no VM can migrate. */
 export const handlerEnds: Fault = {
   says: "a NoExecute taint evicts virt-handler from a node other than the drained node, until the taint is removed",
   simulated: true,

@@ -29,7 +29,7 @@ const POLL_MS = 200;
 interface Knowledge {
   readonly history: Map<string, Seen>;
   readonly times: Map<string, Times>;
-  /** UIDs of evacuated NodeEvacuations whose nodes have been checked for remaining VMs. */
+  /** UIDs of NodeEvacuations in phase `Evacuated` whose nodes have been checked for remaining VMs. */
   readonly examined: Set<string>;
   /** UIDs of NodeEvacuations whose nodes are schedulable again. */
   readonly back: Set<string>;
