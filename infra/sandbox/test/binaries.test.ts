@@ -41,7 +41,7 @@ describe("a folder of programs", () => {
     await expect(start()).rejects.toThrow(`${join(folder, without)}: ${what}`);
   });
 
-  test("with wrong programs is refused: the error quotes the first program that ended, and the logs are kept", async () => {
+  test("is refused if its programs end at once: the error quotes the output of the first program that ended, and the logs are kept", async () => {
     await install();
     const message = await start().then(
       () => "it has started",
@@ -62,7 +62,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("after the process that started programs is killed, the programs end and their folder is deleted", async () => {
+test("programs end, and their folder is deleted, after the process that started them is killed", async () => {
   const module = fileURLToPath(new URL("../binaries/programs.ts", import.meta.url));
   const script = `
     const { createPrograms } = await import(${JSON.stringify(module)});

@@ -20,7 +20,7 @@ const definition = {
   },
 };
 
-test.each(["Move", "Withdrawn"])("an object may precede its definition, applied with the intent %s", async (intent) => {
+test.each(["Move", "Withdrawn"])("an object with the intent %s may precede its definition", async (intent) => {
   const metadata = { namespace: "default", name: "m" };
   const move = { apiVersion: "example.com/v1", kind: "Move", metadata, spec: { intent } };
   await applyManifests(sandbox.client, [move, definition]);

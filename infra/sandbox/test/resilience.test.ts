@@ -21,8 +21,8 @@ afterEach(() => sandbox.apiServer.faults.clear());
 afterAll(() => sandbox.stop());
 
 /**
- * All users of the sandbox except the administrator and virt-api. Requests of virt-api do not fail, because virt-api
- * denies a request if it cannot read an object.
+ * The users whose requests fail: all users of the sandbox except the administrator and virt-api. virt-api is excluded
+ * because it denies a request if it cannot read an object.
  */
 const ACTORS = Object.values(USERS)
   .map(({ user }) => user)

@@ -16,7 +16,7 @@ export interface Response {
   readonly code: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** The body. Contains `{}` if the answer is not JSON. */
+  /** The body, or `{}` if the answer is not JSON. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 

@@ -17,7 +17,7 @@ const has = (rule: object) => (rules: readonly object[]) =>
 
 const matching = (part: string) => ({ matchLabels: { part } });
 
-test("the roles view, edit and admin are aggregated from the start, and edit and admin include view", async () => {
+test("the view, edit and admin roles are aggregated from the start, and edit and admin include view", async () => {
   const view = await until("view", (rules) => rules.length > 0);
   for (const name of ["edit", "admin"])
     await until(name, (rules) => (view.rules ?? []).every((rule) => has(rule)(rules)));
@@ -55,7 +55,7 @@ test("a role may have several selectors, and does not aggregate itself", async (
   expect(whole.rules).toEqual([widgets("watch"), widgets("get")]);
 });
 
-test("a user with the role view gets the permissions that another role adds to view", async () => {
+test("a user with the view role gets the permissions that another role adds to the view role", async () => {
   const { client } = world.sandbox;
   await client.create(namespaces, { metadata: { name: "viewed" } });
   await client.create(configMaps, { metadata: { name: "c", namespace: "viewed" } });

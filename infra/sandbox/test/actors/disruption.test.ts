@@ -114,7 +114,7 @@ describe("the status of a budget", () => {
     await world.until(podDisruptionBudgets, key, ({ status }) => status?.currentHealthy === 1);
   });
 
-  test("that cannot be computed allows no disruption, with a reason", async () => {
+  test("that cannot be computed allows no disruption, and its condition has a reason", async () => {
     const vmi: Resource<KubeObject & { spec: unknown }> = {
       apiVersion: "kubevirt.io/v1",
       kind: "VirtualMachineInstance",

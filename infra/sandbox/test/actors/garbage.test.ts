@@ -44,7 +44,7 @@ describe("the garbage collector", () => {
     expect(await exists("namesake")).toBe(true);
   });
 
-  test("deletes dependents after their owner, and their own dependents", async () => {
+  test("deletes the dependents of a deleted owner, and then the dependents of these dependents", async () => {
     const owner = await create("grandparent");
     const child = await create("parent", [owner]);
     await create("child", [child]);

@@ -110,7 +110,7 @@ test("an informer starts with existing objects, and follows additions, changes a
   expect(changes).toEqual(["undefined->first", "undefined->second", "first->undefined"]);
 });
 
-test("an object that no longer matches is removed, together with its index entries", async () => {
+test("an object that no longer matches the selector is removed, together with its index entries", async () => {
   const body = { metadata: { labels: { app: "other", more: "x" } } };
   expect(informer.byIndex("label", "app")).toHaveLength(1);
   await sandbox.client.patch(configMaps, { namespace: NAMESPACE, name: "first" }, { type: "merge", body });

@@ -60,7 +60,7 @@ describe("a pod", () => {
   const gpu = { key: "dedicated", operator: "Equal", value: "gpu" };
   // prettier-ignore
   const rows: readonly (readonly [what: string, spec: object, node: string | undefined])[] = [
-    ["gets no cordoned and no tainted node",               {},                                                                       "a"],
+    ["gets neither a cordoned nor a tainted node",         {},                                                                       "a"],
     ["gets a tainted node that it tolerates and selects",  { tolerations: [gpu], nodeSelector: { "kubernetes.io/hostname": "c" } },  "c"],
     ["does not tolerate a taint with another value",       { tolerations: [{ ...gpu, value: "x" }], nodeSelector: { "kubernetes.io/hostname": "c" } }, undefined],
     ["may tolerate all taints",                            { tolerations: [{ operator: "Exists" }], nodeSelector: { "kubernetes.io/hostname": "b" } }, "b"],
@@ -68,7 +68,7 @@ describe("a pod", () => {
     ["waits for a required node that is cordoned",         { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [onNode("b")] } } } }, undefined],
     ["gets the preferred node",                            { tolerations: [gpu], affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("c") }] } } }, "c"],
     ["gets another node if its preferred node is cordoned", { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: onNode("b") }] } } }, "a"],
-    ["gets the node in its spec without scheduling",       { nodeName: "b" },                                                        "b"],
+    ["needs no scheduling if its spec names a node",       { nodeName: "b" },                                                        "b"],
   ];
   test.each(rows)("%s", async (what, spec, node) => {
     const name = what.replaceAll(/[^a-z]+/g, "-");
@@ -139,7 +139,7 @@ describe("a pod", () => {
 const isRunning = ({ status }: Pod) => status?.phase === "Running";
 
 describe("the kubelet", () => {
-  test("runs the pods of its node only when the node exists", async () => {
+  test("does not run the pods of its node until the node exists", async () => {
     await createPod("early", { nodeName: "e" });
     await createPod("on-time", { nodeName: "a" });
     await settled("on-time");

@@ -58,7 +58,7 @@ test.each<[what: string, code: number, retryAfter: string | undefined, requests:
 
 const LATER = { statusCode: 429, headers: { "retry-after": "5" } };
 
-test("each answer sets the next pause", async () => {
+test("each answer's Retry-After is the pause before the next request", async () => {
   const pauses = ["15", "5", "1"];
   const asked = client((n) =>
     n > 3 ? { statusCode: 200, headers: {} } : { ...LATER, headers: { "retry-after": pauses[n - 1] } },

@@ -40,7 +40,7 @@ describe("a pod that is deleted again", () => {
     [25,      0,              25,    0,  "zero"],
   ] as const;
   test.each(rows)(
-    "after %s s with the grace period %o ends %s s after the first deletion, with the grace period %s (%s)",
+    "after %s s, with gracePeriodSeconds %o: ends %s s after the first deletion, deletionGracePeriodSeconds %s (%s)",
     async (after, asked, end, grace) => {
       const { deleteWith } = await startedPod();
       expect(await deleteWith(0, {})).toEqual([30, 30]);

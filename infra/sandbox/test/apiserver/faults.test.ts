@@ -36,7 +36,7 @@ describe("an injected error", () => {
     [429, "TooManyRequests"],
     [500, "InternalError"],
     [503, "ServiceUnavailable"],
-  ] as const)("is the answer %i %s to the request", async (code, reason) => {
+  ] as const)("is returned as %i %s, and the request has no effect", async (code, reason) => {
     inject({ match, effect: { type: "Error", code }, times: 1 });
     expect((await create("a")).body).toMatchObject({ kind: "Status", status: "Failure", code, reason });
     expect((await read("a")).code, "nothing was done").toBe(404);
@@ -52,7 +52,7 @@ describe("an injected error", () => {
     expect((await read("a")).code, "another fault").toBe(503);
   });
 
-  test("of the code 429 has Retry-After", async () => {
+  test("with the code 429 has the header Retry-After", async () => {
     inject({ effect: { type: "Error", code: 429, retryAfterSeconds: 7 } });
     expect((await create("a")).headers["retry-after"]).toBe("7");
   });
@@ -124,7 +124,7 @@ describe("calls of webhooks", () => {
   test.each([
     ["LostReview", 0, "write: broken pipe"],
     ["LostVerdict", 1, "EOF"],
-  ] as const)("that fail by %s: %i reviews arrive, and failurePolicy decides", async (type, arrived, why) => {
+  ] as const)("that fail with %s: %i reviews arrive, and failurePolicy applies", async (type, arrived, why) => {
     for (const failurePolicy of ["Fail", "Ignore"]) {
       await configure(started, hook, { failurePolicy });
       hook.calls.length = 0;
@@ -141,9 +141,9 @@ describe("calls of webhooks", () => {
   });
 
   test.each<readonly [string, Fault["match"]]>([
-    ["another webhook's", { webhooks: ["other.example.com"] }],
-    ["another request's", { webhooks: [NAME], verbs: ["delete"] }],
-  ])("of %s are not affected", async (_title, other) => {
+    ["another webhook", { webhooks: ["other.example.com"] }],
+    ["another request", { webhooks: [NAME], verbs: ["delete"] }],
+  ])("are not affected by a fault for %s", async (_title, other) => {
     await configure(started, hook, { failurePolicy: "Fail" });
     inject({ ...(other && { match: other }), effect: { type: "LostReview" } });
     expect((await create("a")).code).toBe(201);

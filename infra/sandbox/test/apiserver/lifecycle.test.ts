@@ -25,7 +25,7 @@ describe("a restart", () => {
     expect((await admin.send({ method: "GET", path: `${MAPS}/a` })).body).toEqual(created.body);
   });
 
-  test("is not delayed by a client during a handshake", async () => {
+  test("is not delayed by a client that has not finished its TLS handshake", async () => {
     const { server } = await starting();
     const client = connect(server.port, "127.0.0.1");
     await once(client, "connect");

@@ -63,7 +63,7 @@ test.each([
   expect(valueAt(call, "requestKind.version")).toBe(seen && version);
 });
 
-test("a change in the webhook's version is converted to the request's version", async () => {
+test("a webhook's change to a converted object is converted back to the request's version", async () => {
   await configure(started, hook, { kind: "Mutating", rules: rulesOf(["v1"]) });
   const patch = btoa(JSON.stringify([{ op: "add", path: "/metadata/labels", value: { by: NAME } }]));
   const response = { uid: "<review>", allowed: true, patchType: "JSONPatch", patch };

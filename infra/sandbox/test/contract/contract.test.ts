@@ -19,7 +19,7 @@ const OTHERS = readdirSync(FOLDER).filter((name) => name !== CONTROLLED && name 
 
 describe.each([
   ["kube-apiserver", false, [DEFINITIONS, ...OTHERS]],
-  ["kube-apiserver and a controller of budgets", true, [CONTROLLED]],
+  ["kube-apiserver and the disruption controller", true, [CONTROLLED]],
 ])("%s", (_, controllers, scenarios) => {
   let server: Server;
   const hook = new Hook();

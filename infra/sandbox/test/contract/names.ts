@@ -16,7 +16,7 @@ const HASH = /\.[0-9a-f]{16}$/;
 const NAME = /<(?:\w+ \d+|hook|ca)>/g;
 /** Only times within 48 hours of now are replaced. Times in the requests of scenarios must be further away. */
 const RECENT_MS = 48 * 3_600_000;
-/** Fields whose values are replaced, with the first word of the new text: a resourceVersion becomes `<version 1>`. */
+/** Maps a field to the first word of the text that replaces its value. A resourceVersion becomes `<version 1>`. */
 const NAMED: Readonly<Record<string, string>> = {
   resourceVersion: "version",
   listVersion: "list",

@@ -20,7 +20,8 @@ export interface Step {
   readonly otherwise?: readonly string[];
   /**
    * The recorded values, keyed by path. A path is `code`, `header.NAME`, `reviews` (the webhook's reviews), or a path
-   * in the body. The recording of a new step contains all values of an error, but only the code of any other answer.
+   * in the body. The first recording of a step contains `code`, `reason`, `message` and `details` if the answer is an
+   * error. Otherwise, it contains only `code`.
    */
   readonly answer?: Answer;
 }

@@ -66,7 +66,7 @@ export function isRunning({ status }: Pod): boolean {
   return status?.phase === "Running";
 }
 
-/** Returns a condition. It is true if the scheduler's message about a pod ends with this text. */
+/** Returns a predicate. It is true if the scheduler's message in the pod's status ends with this text. */
 export function saying(text: string): (pod: Pod) => boolean {
   return ({ status }) => status?.conditions?.[0]?.message?.endsWith(text) ?? false;
 }

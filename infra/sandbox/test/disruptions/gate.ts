@@ -26,7 +26,7 @@ export interface Asked {
 }
 
 export interface Gate {
-  /** Sets the answer to later reviews. `release` answers the reviews that "hold" has delayed. */
+  /** Sets the answer to all future reviews. `release` answers the reviews that "hold" has delayed. */
   answer(verdict: Verdict | ((podName: string) => Verdict)): void;
   /** Returns the reviews of pods with this name since the last `forget`. Without a name, returns all reviews. */
   asked(podName?: string): readonly Asked[];
@@ -67,8 +67,8 @@ interface Review {
 }
 
 /**
- * Registers the webhook before the tests. After each test, deletes the pods of the namespace `default` and the recorded
- * reviews. Call the returned function only in tests and hooks.
+ * Registers the webhook before the tests. After each test, deletes the recorded reviews and all pods in the namespace
+ * `default`. Call the returned function only in tests and hooks.
  */
 export function useGate(world: World): () => Gate {
   let gate: Gate | undefined;

@@ -41,7 +41,7 @@ async function untilEnded(pod: Pod): Promise<Pod> {
 const get = (pod: Pod) => world.sandbox.client.get(pods, pod.metadata);
 
 describe("a kubelet's Events about a pod", () => {
-  test("are limited to 25, then one in five minutes, for each pod separately", async () => {
+  test("are limited to 25 and then to one every five minutes, separately for each pod", async () => {
     const { client } = world.sandbox;
     const [noisy, quiet] = await Promise.all(
       ["noisy", "quiet"].map((name) => createPod(client, { namespace, name, node: "full" })),
@@ -107,7 +107,7 @@ test("a failing liveness probe stops the container, and the VM restarts", async 
   });
 });
 
-test("a graceful shutdown makes the node not ready, and ends all pods in the same second, virt-handler included", async () => {
+test("a graceful shutdown makes the node NotReady, and ends all pods, including virt-handler, in the same second", async () => {
   const { client, kubelets } = world.sandbox;
   const vmi = await createVirtualMachineInstance(client, { namespace, name: "guest", node: "off" });
   const daemon = await createPod(client, { namespace, name: "daemon", node: "off" });

@@ -97,7 +97,7 @@ describe("a node whose kubelet is silent", () => {
     expect(back.status?.startTime).toBe(pod.status?.startTime);
   });
 
-  test("keeps its pods for five minutes; then they terminate, and are removed only with the out-of-service taint", async () => {
+  test("keeps its pods for five minutes; then they terminate, but remain until the node has the out-of-service taint", async () => {
     const { sandbox } = world;
     await run("stranded", "lost");
     sandbox.kubelets.stop("lost");

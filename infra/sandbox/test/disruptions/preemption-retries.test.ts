@@ -136,7 +136,7 @@ describe("a deletion that a webhook has not answered yet", () => {
     }
   });
 
-  test("does not keep the pod's condition: after 120 s it becomes False, and the next attempt sets it to True with a new time", async () => {
+  test("does not keep DisruptionTarget True: it becomes False after 120 s, and the next attempt sets it to True with a new time", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });

@@ -7,7 +7,7 @@ const START = Date.parse("2026-01-01T00:00:00Z");
 
 /**
  * Makes a pod. For example, `a:0/4` is pod a with priority 0 and a memory request of 4Gi. `@10` means that the pod
- * started 10 s later.
+ * started 10 s after `START`.
  */
 function pod(text: string): Pod {
   const {
@@ -58,7 +58,7 @@ describe("on one node of 10Gi, for a pod of priority 100, the victims are", () =
     ["the pods of lowest priority",                                         ["p:100/4", "a:10/4 b:20/4"],         "",    "a"      ],
     ["the pod that started last, among equal priorities", ["p:100/4", "a:0/4@60 b:0/4@30"],     "",    "a"      ],
     ["two pods of low priority instead of one of higher priority", ["p:100/4", "a:20/5 b:10/2 c:10/3"],  "",    "b c"    ],
-    ["the pods that do not fit after the pod of highest priority is spared", ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
+    ["the pods that do not fit beside the new pod and a spared pod of higher priority", ["p:100/6", "a:30/4 b:20/4 c:10/2"],  "",    "b c"    ],
     ["not the pod of a budget, although its priority is lower", ["p:100/4", "a:0/4 b:50/4"],          "a",   "b"      ],
     ["also the pod of a budget if the new pod would otherwise not fit",    ["p:100/8", "a:0/4 b:50/4"],          "a",   "b a"    ],
   ];
@@ -72,7 +72,7 @@ describe("on one node of 10Gi, for a pod of priority 100, the victims are", () =
     expect(found?.victims.map(({ metadata }) => metadata.name).join(" ")).toBe(victims);
   });
 
-  test("a budget that allows one disruption spares only the second pod that it selects", () => {
+  test("a budget that allows one disruption is violated only if two of its pods are victims", () => {
     const [neighbours, labels] = [["a:0/4", "b:0/4"].map(pod), { name: "both" }];
     for (const { metadata } of neighbours) metadata.labels = labels;
     const violations = (wanted: string) =>

@@ -9,7 +9,7 @@ const stage = useFullNode();
 const askedFor = () => stage.gate.asked().map(({ name }) => name);
 
 describe("a pod that fits nowhere", () => {
-  test("is nominated to a node, and waits until its victim is deleted; the victim gets an Event", async () => {
+  test("gets a nominated node, and waits until its victim is gone; the victim gets an Event", async () => {
     await stage.occupy(["victim", "low"]);
     stage.gate.answer("hold");
     const { metadata } = await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
@@ -44,7 +44,7 @@ describe("a pod that fits nowhere", () => {
     expect(items).toEqual([expect.objectContaining({ type: "Normal", message, count: 1 })]);
   });
 
-  test("with the same priority, or with preemptionPolicy Never, only waits", async () => {
+  test("waits without preemption if no pod has a lower priority, or if its preemptionPolicy is Never", async () => {
     await stage.occupy(["equal", "high"]);
     await stage.place("full", { name: "another", priorityClassName: "high", memory: "1Gi" });
     await stage.place("full", { name: "polite", priorityClassName: "polite", memory: "1Gi" });
@@ -58,7 +58,7 @@ describe("a pod that fits nowhere", () => {
     expect(stage.gate.asked()).toEqual([]);
   });
 
-  test("gets the room of its victim, although a pod of lower priority waits for it", async () => {
+  test("gets its victim's room, although a pod of lower priority waits for the same room", async () => {
     await stage.occupy(["victim", "low"]);
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "8Gi" });
     await stage.until("victim", ({ metadata }) => metadata.deletionTimestamp !== undefined);
@@ -89,7 +89,7 @@ test("a nominated pod loses its nomination to a pod of higher priority", async (
 });
 
 describe("several victims", () => {
-  test("are deleted together, except the last victim of lowest priority, which is deleted afterwards", async () => {
+  test("are deleted together, except the youngest victim of lowest priority, which is deleted afterwards", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"], ["c", "low"]);
     stage.gate.answer("hold");
     await stage.place("full", { name: "important", priorityClassName: "high", memory: "12Gi" });
@@ -117,7 +117,7 @@ describe("several victims", () => {
 });
 
 describe("a group of pods that fits nowhere", () => {
-  test("has victims on several nodes, which are deleted together, except the last victim", async () => {
+  test("has victims on several nodes; all except the last are deleted together, and the last one afterwards", async () => {
     await stage.occupy(["a", "middle"], ["b", "low"]);
     const { client } = stage.world.sandbox;
     await createNode(client, "full-2", { memory: "12Gi" });

@@ -96,7 +96,7 @@ describe("the kubelet evicts first", () => {
     expect(ranked.map(({ metadata }) => metadata.name).join(" ")).toBe(order);
   });
 
-  test("short of disk, a pod without disk requests, even with a higher priority", () => {
+  test("if disk is scarce, a pod without disk requests, even if its priority is higher", () => {
     const [modest, other] = ["a:0 1/9", "b:9 4/1"].map(pod);
     if (modest === undefined || other === undefined) throw new Error("no pods");
     const requests = { "ephemeral-storage": "50M" };
@@ -110,7 +110,7 @@ describe("the kubelet evicts first", () => {
     ]);
   });
 
-  test("short of disk, a pod of lower priority, even if another pod uses more memory", () => {
+  test("if disk is scarce, a pod of lower priority, even if another pod uses more memory", () => {
     const ranked = rank(["a:1 1/9", "b:0 4/1"].map(pod), "nodefs.available", usage);
     expect(ranked.map(({ metadata }) => metadata.name)).toEqual(["b", "a"]);
   });

@@ -107,7 +107,7 @@ describe("a condition and its taint", () => {
 });
 
 describe("below the soft threshold", () => {
-  test("the node has the condition after ten seconds, and no pod is evicted before the grace period", async () => {
+  test("the node has the condition after ten seconds, and no pod is evicted until the grace period ends", async () => {
     const hungry = await run("hungry");
     const since = seconds();
     useMemory("hungry", "7500Mi");
@@ -155,7 +155,7 @@ describe("below the soft threshold", () => {
 });
 
 describe("below the hard threshold", () => {
-  test("a pod ends at once and is not deleted, and its status shows the eviction only after the end", async () => {
+  test("a pod is stopped at once but not deleted, and its status shows the eviction only after its containers have ended", async () => {
     const hungry = await run("hungry");
     useMemory("hungry", "8Gi");
     await expect.poll(() => eventsAbout(hungry)).toEqual(["Normal Killing", "Warning Evicted"]);
@@ -193,7 +193,7 @@ describe("below the hard threshold", () => {
     expect((await get("important"))?.status?.phase).toBe("Running");
   });
 
-  test("short of disk, a pod is evicted every ten seconds, and pods without disk requests first", async () => {
+  test("if disk is scarce, one pod is evicted every ten seconds, and pods without disk requests are evicted first", async () => {
     const requests = { "ephemeral-storage": "50M" };
     const writers = await Promise.all([run("best-effort", { requests: {} }), run("burstable")]);
     await run("modest", { requests });

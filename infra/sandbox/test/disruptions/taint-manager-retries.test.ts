@@ -164,7 +164,7 @@ describe("while a webhook has not answered a deletion", () => {
     await exhaust(5);
   });
 
-  test("a new toleration for a minute causes no second deletion", async () => {
+  test("a new toleration with tolerationSeconds 60 causes no second deletion", async () => {
     await run("victim");
     await taintAndSee();
     await untilAsked(1);

@@ -90,7 +90,7 @@ test("an unfinished migration keeps its labels", async () => {
   expect(answer).toMatchObject({ code: 422, message });
 });
 
-test("a second migration of a VMI is refused before the API server finds that the migration's name already exists", async () => {
+test("virt-api refuses a second migration of a VMI before the API server checks whether the migration's name exists", async () => {
   const metadata = { name: migration };
   const body = { apiVersion: "kubevirt.io/v1", kind: "VirtualMachineInstanceMigration", metadata };
   const path = `/apis/kubevirt.io/v1/namespaces/${NAMESPACE}/virtualmachineinstancemigrations`;

@@ -125,7 +125,7 @@ describe("an eviction of a launcher pod", () => {
     ["LiveMigrate",          undefined,               false,      PINNED,    undefined],
   ];
   test.each(rows)(
-    "with the strategy %s in the cluster and %s in the VMI, migratable: %s, starts an evacuation, is allowed or is refused",
+    "gets KubeVirt's answer if the strategy is %s in the cluster and %s in the VMI (migratable: %s)",
     async (...[cluster, strategy, migratable, answer, mark]) => {
       await setState({ ...(cluster && { cluster }), ...(strategy && { strategy }), migratable });
       expect(await evict(LAUNCHER)).toMatchObject(answer);
@@ -138,7 +138,7 @@ describe("an eviction of a launcher pod", () => {
     expect(await evict(LAUNCHER)).toMatchObject(IN_PROGRESS);
   });
 
-  test("is reviewed before its precondition is checked, so a wrong UID still sets evacuationNodeName", async () => {
+  test("is reviewed before its precondition is checked, so it sets evacuationNodeName even with a wrong UID", async () => {
     await setState({ strategy: "LiveMigrate", migratable: true });
     expect(await evict(LAUNCHER, { uid: "of-no-pod" })).toMatchObject(TRIGGERED);
     expect((await vmiAfter())?.status?.evacuationNodeName).toBe("node01");
@@ -180,7 +180,7 @@ describe("an eviction by the descheduler", () => {
   });
 });
 
-test("an eviction of an ordinary pod with any name is allowed", async () => {
+test("an eviction of an ordinary pod is allowed, even if its name begins with virt-launcher", async () => {
   await createPod("virt-launcher-impostor", "something-else");
   expect(await evict("virt-launcher-impostor")).toMatchObject(EVICTED);
 });

@@ -18,7 +18,7 @@ function launcher(name: string): Pod {
   return { metadata: { namespace: NAMESPACE, name, uid: name, resourceVersion: "1", creationTimestamp: "" } };
 }
 
-test("a target pod is prepared when virt-controller has listed the pod with its node in the VMI's status", async () => {
+test("virt-handler prepares a target pod when the VMI's status lists the pod together with the pod's node", async () => {
   const sandbox = await startSandbox({ empty: true });
   onTestFinished(() => sandbox.stop());
   const { client } = sandbox;

@@ -115,7 +115,7 @@ describe("virt-handler and virt-controller", () => {
     );
   });
 
-  test("cannot update conditions without these nulls, because virt-controller's JSON patch tests for the nulls", async () => {
+  test("cannot update conditions whose unset times are missing, because virt-controller's JSON patch tests for null", async () => {
     await createGuest("blocked");
     const vmi = await world.sandbox.client.get(kubevirt.virtualMachineInstances, keyOf("blocked"));
     const conditions = vmi?.status?.conditions ?? [];

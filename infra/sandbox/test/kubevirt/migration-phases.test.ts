@@ -24,7 +24,7 @@ describe("a target pod", () => {
     ["that runs and is not ready", targetOf("Running"),                                       undefined],
     ["that is being deleted",      targetOf("Pending", UNSCHEDULABLE, { deletionTimestamp: CREATED }),   undefined],
   ];
-  test.each(rows)("a target pod %s has %s seconds left", (_, target, seconds) => {
+  test.each(rows)("the time limit of a target pod %s is %s s (undefined: no limit)", (_, target, seconds) => {
     const left = patienceWith(target, new Date(CREATED));
     expect(left === undefined ? undefined : left / 1_000).toBe(seconds);
   });

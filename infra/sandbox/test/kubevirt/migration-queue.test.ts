@@ -88,7 +88,7 @@ const rows: readonly (readonly [when: string, situation: Situation, turn: string
   ["two run from the same node, with a node limit of three",    { limits: { parallelOutboundMigrationsPerNode: 3 }, others: "Running node-1, Running node-1" }, "now"],
   ["other migrations wait",                           { others: "Pending node-1, Pending node-1, Synchronizing node-1, WaitingForSync node-1" }, "now"],
   ["other migrations wait for their target pods",     { others: "Pending+ node-1, Pending+ node-1" },                           "5"  ],
-  ["other migrations came from the same node",            { others: "Running b node-1, Running b node-1" },                         "5"  ],
+  ["two VMIs left the same node in unfinished migrations", { others: "Running b node-1, Running b node-1" },                         "5"  ],
   ["the VMI has two pods",                       { launchers: [podOn("node-1"), podOn("b", "another")] },                  "1"  ],
   ["the VMI has no pod",                    { launchers: [] },                                                        "?"  ],
   ["the last automatic migration failed 5 s ago", { before: failed(55), own: AUTOMATIC },                                  "MigrationBackoff15"],
@@ -96,7 +96,7 @@ const rows: readonly (readonly [when: string, situation: Situation, turn: string
   ["the last migration failed, and a user has created this one", { before: failed(55) },                                                "now"],
   ["the last migration failed, and a user had created it",       { before: failed(55, {}), own: AUTOMATIC },                               "now"],
 ];
-test.each(rows)("when %s (%o), a pending migration starts or waits: %s", (_, situation, turn) =>
+test.each(rows)("the wait of a pending migration in seconds, when %s (%o): %s", (_, situation, turn) =>
   expect(turnIn(situation)).toBe(turn),
 );
 

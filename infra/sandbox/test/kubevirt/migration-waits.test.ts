@@ -85,7 +85,7 @@ test.each([
   ["sent", { sendTo: { migrationID: "1", connectURL: "10.0.0.1:9185" } }, "Synchronizing"],
   ["received", { receive: { migrationID: "1" } }, "WaitingForSync"],
 ])(
-  "%s: a migration waits forever for another cluster that does not answer, and creates no target pod",
+  "a migration between clusters (guest %s) waits as long as the other cluster does not answer, and gets no target pod",
   async (namespace, end, phase) => {
     const { client } = world.sandbox;
     const { metadata: vmi } = await createGuest(namespace);

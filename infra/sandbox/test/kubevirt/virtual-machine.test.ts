@@ -121,7 +121,7 @@ describe("evacuate/cancel", () => {
   };
   const INTERNAL = "500 Internal error occurred: ";
 
-  test("removes evacuationNodeName if it is the given node, and succeeds if it is not set", async () => {
+  test("removes evacuationNodeName if the request names this node, and succeeds if evacuationNodeName is not set", async () => {
     expect(await ask(path)).toBe("200");
     await mark();
     expect(await ask(path)).toContain(INTERNAL);
