@@ -13,7 +13,7 @@ test.each([
   ["-5",    "Lt",      "0",        true ],
   ["10",    "Lt",      "9",        false],
   ["gpu",   "Gt",      "1",        false],
-])("is the taint tier=%s tolerated with the operator %s and the value %s? %s", (taint, operator, value, isTolerated) => {
+])("is the taint tier=%s tolerated with operator %s and value %s? %s", (taint, operator, value, isTolerated) => {
   const toleration = { key: "tier", ...(operator !== undefined && { operator }), ...(value !== undefined && { value }) };
   expect(tolerates(toleration, { key: "tier", value: taint, effect: "NoExecute" })).toBe(isTolerated);
 });
