@@ -14,8 +14,8 @@ export interface Actor {
 }
 
 /**
- * Returns an actor that stands for groups of actors. Its `stop` stops the groups one after another, in the given order.
- * Most callers put controllers before the informers that the controllers read.
+ * Combines groups of actors into one actor. Its `stop` stops the groups one after another, in the given order. Most
+ * callers put controllers before the informers that the controllers read.
  */
 export function actorOf(...groups: readonly (readonly Actor[])[]): Actor {
   return {

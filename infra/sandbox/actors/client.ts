@@ -1,6 +1,6 @@
 /**
  * A client for any API server. It sends and returns plain JSON. It does not use the objects of client-node, because
- * client-node converts timestamps to dates in lists, but not in watches.
+ * client-node converts the timestamps of a list to dates, but not the timestamps in watch events.
  */
 import type { IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";

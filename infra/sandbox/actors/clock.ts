@@ -2,13 +2,13 @@
 export interface Clock {
   now(): Date;
   /**
-   * Calls `fn` once after `ms` milliseconds, at most 24 days (the limit of Node.js). The returned function cancels
-   * the timer.
+   * Calls `fn` once after `ms` milliseconds. Because of a limit of Node.js, the delay is at most 24 days. The returned
+   * function cancels the timer.
    */
   setTimer(ms: number, fn: () => void): () => void;
 }
 
-/** Formats a time as Kubernetes does, in whole seconds. */
+/** Formats the current time as Kubernetes does, in whole seconds. */
 export function timestamp(clock: Clock): string {
   return clock
     .now()

@@ -1,6 +1,6 @@
 /**
- * kube-controller-manager's cluster role aggregation. If a ClusterRole has an aggregationRule, the controller copies
- * the rules of all ClusterRoles that the aggregationRule selects into this ClusterRole.
+ * kube-controller-manager's cluster role aggregation. An aggregationRule in a ClusterRole selects other ClusterRoles.
+ * The controller copies the rules of the selected ClusterRoles into the ClusterRole with the aggregationRule.
  */
 import { isDeepStrictEqual } from "node:util";
 import { matchesSelector } from "../labels.ts";

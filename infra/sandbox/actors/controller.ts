@@ -48,7 +48,7 @@ export function startController(options: ControllerOptions): Controller {
     next();
   };
 
-  /** Reconciles the key later. If the key already has a timer, only the earlier timer counts. */
+  /** Reconciles the key later. If the key already has a timer, keeps only the timer that fires first. */
   const schedule = (key: string, afterMs: number) => {
     const at = clock.now().getTime() + afterMs;
     const pending = timers.get(key);

@@ -22,8 +22,8 @@ export function needsScale({ minAvailable, maxUnavailable }: Spec): boolean {
 }
 
 /**
- * Returns the expected number of pods, and of healthy pods. `scale` is the sum of the replicas of the pods'
- * controllers.
+ * Returns the expected number of pods, and the required number of healthy pods. `scale` is the sum of the replicas of
+ * the pods' controllers.
  */
 export function expectationOf(spec: Spec, podCount: number, scale: number): Expectation {
   const { minAvailable, maxUnavailable } = spec;

@@ -12,7 +12,7 @@ export interface Occurrence {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** The field of the object, such as `spec.containers{compute}`. */
+  /** The part of the object that the Event is about, such as `spec.containers{compute}`. */
   readonly fieldPath?: string;
 }
 

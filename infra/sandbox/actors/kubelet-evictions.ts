@@ -1,4 +1,4 @@
-/** Records which pods a kubelet has ended without a request to the API server: by an eviction or in a shutdown. */
+/** Records which pods a kubelet has ended by itself, in a node-pressure eviction or in a node shutdown. */
 import { withCondition, type Condition } from "./conditions.ts";
 import { DISRUPTION_TARGET } from "./disruption-target.ts";
 import type { Pod } from "./resources.ts";

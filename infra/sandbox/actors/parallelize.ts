@@ -1,7 +1,7 @@
 /**
  * Runs work in parallel as kube-scheduler does, with 16 workers. Each worker runs one chunk of items at a time. With n
- * items, the size of a chunk is √n or n/16 + 1: the smaller number, rounded down. For example, 39 items form 13 chunks
- * of three. Upstream: kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go
+ * items, the size of a chunk is the smaller of √n and n/16 + 1, rounded down. For example, 39 items form 13 chunks of
+ * three. Upstream: kubernetes 1.36 `pkg/scheduler/framework/parallelize/parallelism.go`, client-go
  * `util/workqueue/parallelizer.go`.
  */
 const WORKERS = 16;

@@ -70,9 +70,10 @@ function isNearEnough(pod: Pod, terms: readonly Term[], { labels, residents }: P
 }
 
 /**
- * Returns the affinity score of a node for `pod`. Considers each other pod in the node's topology domain. Adds the
- * weights of the preferred terms of `pod` that select the other pod, and of the other pod's terms that select `pod`.
- * Anti-affinity has a negative weight. A required term has weight 1, kube-scheduler's default `hardPodAffinityWeight`.
+ * Returns the affinity score of a node for `pod`. Considers only other pods in the node's topology domains. Adds the
+ * weights of the preferred terms of `pod` that select such a pod. Also adds the weights of the other pods' terms that
+ * select `pod`. Anti-affinity has a negative weight. A required affinity term has weight 1, kube-scheduler's default
+ * `hardPodAffinityWeight`.
  */
 export function attractionOf(pod: Pod, { metadata }: Node, placed: readonly Placed[]): number {
   const { labels = {} } = metadata;

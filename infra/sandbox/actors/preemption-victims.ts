@@ -39,7 +39,8 @@ export function findVictims(pod: Pod, { node, neighbours, budgets }: Situation):
   const violating = violatingPods(lower, budgets);
   const victims = new Set(lower);
   // At first, all pods of lower priority are victims. Then each pod that fits beside the preempting pod is spared. Pods
-  // whose deletion violates a PodDisruptionBudget are checked first, and in both groups more important pods first.
+  // whose deletion violates a PodDisruptionBudget are checked before the other pods. Within each of these two groups,
+  // more important pods are checked first.
   for (const other of [...lower.filter((one) => violating.has(one)), ...lower.filter((one) => !violating.has(one))]) {
     if (whyNot(pod, node, [...staying, other]) !== undefined) continue;
     staying.push(other);
@@ -57,7 +58,7 @@ export interface Group {
 }
 
 export interface GroupCandidate {
-  /** The pods to delete on all nodes, in descending order of importance. */
+  /** The victims on all nodes, in descending order of importance. */
   readonly victims: readonly Pod[];
   /** The chosen nodes, as a map from pod UID to node name. */
   readonly nodes: ReadonlyMap<string, string>;

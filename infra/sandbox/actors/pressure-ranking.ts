@@ -18,9 +18,9 @@ export const RESOURCE = {
 type Usage = (pod: Pod) => number;
 
 /**
- * Returns the pods in the order of their eviction. Under memory pressure, pods above their request come first, then
- * lower priorities, then larger excesses over the request. Under disk pressure, pods without a disk request come first,
- * then lower priorities. If process IDs are scarce, lower priorities come first.
+ * Returns the pods in the order of their eviction. Under memory pressure, the criteria are, in this order: use above
+ * the request, low priority, large excess over the request. Under disk pressure, the first criterion is a missing disk
+ * request, and the second criterion is low priority. If process IDs are scarce, the only criterion is low priority.
  */
 export function rank(pods: readonly Pod[], signal: Signal, memoryOf: Usage): readonly Pod[] {
   const excess = (pod: Pod) => {

@@ -30,7 +30,7 @@ const HARD_GRACE_SECONDS = 1;
 interface NodeState {
   readonly firstMet: Map<limits.Threshold, number>;
   readonly lastMet: Map<string, number>;
-  /** When the kubelet reports the node's status. Undefined if the status has not changed. */
+  /** The time of the planned report of the node's status. Undefined if the status has not changed. */
   reportsAt?: number | undefined;
   /** The UID of the pod that is being evicted. A kubelet evicts one pod at a time. */
   evicting?: string;

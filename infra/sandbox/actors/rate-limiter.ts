@@ -12,7 +12,7 @@ export interface RateLimit {
 
 export function createRateLimiter(clock: Clock, { perSecond, burst }: RateLimit): RateLimiter {
   const intervalMs = 1000 / perSecond;
-  /** The time at which the next request would be due without bursts, in milliseconds. */
+  /** The time in milliseconds at which the next request would be due if no bursts were allowed. */
   let evenly = 0;
   return {
     async take() {

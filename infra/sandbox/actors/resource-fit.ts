@@ -35,7 +35,7 @@ function sumOf({ spec }: Pod, resource: string): number {
   return Math.max(together, most) + parseQuantity(spec?.overhead?.[resource] ?? 0);
 }
 
-/** Returns the scarce resources, in kube-scheduler's words. Returns undefined if the pod fits. */
+/** Returns kube-scheduler's message about a resource that the node lacks. Returns undefined if the pod fits. */
 export function whatIsShort(pod: Pod, { status }: Node, neighbours: readonly Pod[]): string | undefined {
   const { allocatable = {} } = status ?? {};
   if (neighbours.length >= Number(allocatable["pods"] ?? DEFAULT_POD_LIMIT)) return "Too many pods";

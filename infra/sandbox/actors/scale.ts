@@ -1,4 +1,4 @@
-/** Returns the number of replicas that the controllers of a set of pods want. */
+/** Adds up the replicas that the controllers of the given pods want. */
 import type { V1OwnerReference } from "@kubernetes/client-node";
 import type { KubeClient } from "./client.ts";
 import { discoverGroupVersion, type DiscoveredResource } from "./discovery.ts";
