@@ -179,7 +179,7 @@ function obstacleFor(reason: string): Obstacle {
   const obstacle = OBSTACLES[reason];
   if (obstacle === undefined)
     throw new Error(
-      `the sandbox cannot prevent migrations with reason ${reason}. Use one of: ${Object.keys(OBSTACLES).join(", ")}`,
+      `unsupported reason ${reason} for migratable=false. Use one of: ${Object.keys(OBSTACLES).join(", ")}`,
     );
   return obstacle;
 }

@@ -15,8 +15,8 @@ export function authenticate(state: ServerState, { authorization }: IncomingHttp
 }
 
 /**
- * Returns the user of a token, and which of the requested audiences the token is for. If no audience is requested, the
- * token must be for this server. Returns undefined if the token is invalid, or is for none of the audiences.
+ * Returns the user of a token, and the requested audiences for which the token is valid. If no audience is requested,
+ * the token must be for this server. Returns undefined if the token is invalid, or is for none of the audiences.
  */
 export function userOf(state: ServerState, token: string, named: readonly string[] = []): Authenticated | undefined {
   const audiences = named.length === 0 ? [ISSUER] : named;

@@ -91,8 +91,8 @@ async function deleteObject(
 }
 
 /**
- * Returns the states of the object that webhooks review, one for each review. A pod that is removed at once is reviewed
- * twice: first without a deletionTimestamp, and then with it.
+ * Returns one state of the object for each review by the webhooks. A pod that is removed at once is reviewed twice:
+ * first without a deletionTimestamp, and then with it.
  */
 function statesOf(kind: ResourceKind, before: KubeObject, marked: KubeObject): readonly KubeObject[] {
   const isSeenToEnd = isPod(kind) && isFinished(marked) && !isDeepStrictEqual(before, marked);

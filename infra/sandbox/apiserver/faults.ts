@@ -79,7 +79,7 @@ function includes(list: readonly string[] | undefined, value: string): boolean {
   return list === undefined || list.includes(value);
 }
 
-const MESSAGE = "injected by the fault plan";
+const MESSAGE = "a test injected this error";
 
 export function failWith(
   { code, retryAfterSeconds = 1 }: Effect & { readonly type: "Error" },

@@ -67,7 +67,7 @@ function spoil(effects: readonly Effect[], response: ServerResponse): void {
   }
 }
 
-/** Breaks the connection after this many writes. `part` is the fraction of the last write that is sent. */
+/** Breaks the connection after this many writes. Sends only the fraction `part` of the last write. */
 function breakAfter(response: ServerResponse, { writes, part }: { writes: number; part: number }): void {
   let left = writes;
   const write = response.write.bind(response);
@@ -140,7 +140,7 @@ async function write(response: ServerResponse, { ctx, answer, representation }: 
 function rendererFor(ctx: RequestContext, representation: Representation): Renderer {
   const { info } = ctx;
   const kind = info.isResource ? ctx.state.kinds.find(info.group, info.version, info.resource) : undefined;
-  if (kind === undefined) throw new Error(`no kind to render for ${info.path}`);
+  if (kind === undefined) throw new Error(`the path ${info.path} has no kind that describes how to render the answer`);
   const includeObject = info.query.get("includeObject") || "Metadata";
   return new Renderer({ kind, as: representation, now: ctx.state.now, includeObject });
 }

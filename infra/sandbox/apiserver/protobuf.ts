@@ -23,7 +23,7 @@ export function decodeProtobuf(body: Buffer): Record<string, unknown> {
   const envelope = readMessage(body.subarray(MAGIC.length), "Unknown");
   const kind = stringAt(envelope, "typeMeta.kind");
   const message = KINDS[kind];
-  if (message === undefined) return unsupportedFormat(undefined, `${kind} is not supported in protobuf here`);
+  if (message === undefined) return unsupportedFormat(undefined, `the sandbox does not support ${kind} in protobuf`);
   const raw = Buffer.isBuffer(envelope.raw) ? envelope.raw : Buffer.alloc(0);
   return { apiVersion: stringAt(envelope, "typeMeta.apiVersion"), kind, ...readMessage(raw, message) };
 }

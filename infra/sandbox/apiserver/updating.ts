@@ -20,8 +20,8 @@ export type Part = "main" | "status" | "finalize";
 export interface Modification {
   readonly part: Part;
   /**
-   * Returns the wanted state for `current`, which has the API version of the request. It is called again after a
-   * conflict.
+   * Returns the wanted state for `current`, which has the API version of the request. After a conflict, the function is
+   * called again.
    */
   readonly change: (current: KubeObject) => KubeObject;
   readonly dryRun?: boolean;

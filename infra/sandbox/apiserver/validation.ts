@@ -60,7 +60,7 @@ export function validateObject(kind: ResourceKind, object: KubeObject, previous:
     ...ownerErrors(object.metadata),
     ...kind.validate(object, previous),
   ];
-  // The error shows the API group of the stored version. It can differ from the requested group only for Events.
+  // The error shows the stored version's API group. This group can differ from the requested group only for Events.
   const [, group = ""] = object.apiVersion.split("/").toReversed();
   const shown = { group, kind: kind.kind };
   if (errors.length > 0) fail({ reason: "Invalid", kind: shown, name: object.metadata.name ?? "", errors });

@@ -62,7 +62,7 @@ export class WatchLog {
   }
 }
 
-/** Wakes one waiting caller. If the bell rings first, the next wait ends at once. */
+/** Wakes one waiting caller. If no caller waits when the bell rings, the next wait ends at once. */
 export class Bell {
   #next = Promise.withResolvers<void>();
 

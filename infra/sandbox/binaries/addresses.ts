@@ -31,7 +31,7 @@ export async function claimAddresses(): Promise<Addresses> {
       release: () => closed(claim),
     };
   }
-  throw new Error("other control planes use all ranges 127.N.0.0/24: stop one of them");
+  throw new Error("other control planes use all ranges 127.N.0.0/24: stop one of these control planes");
 }
 
 /** Throws if this process cannot listen on port 443 of a Service's address. */

@@ -148,7 +148,9 @@ class Supervised implements RunningProgram {
         if (this.#program.comesBack === true) void this.#comeBack();
       };
       child.once("error", ({ message }) => end(message));
-      child.once("exit", (code, signal) => end(`${basename(this.#program.command)} ended with ${signal ?? code}`));
+      child.once("exit", (code, signal) =>
+        end(`${basename(this.#program.command)} ended with ${signal ?? `exit code ${code}`}`),
+      );
     });
   }
 

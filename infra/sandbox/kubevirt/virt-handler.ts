@@ -63,7 +63,7 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   const shutdown = createGuestShutdown({ ...options, callNodeHooks });
 
   /**
-   * Returns the launcher on the VMI's node that was started last. After a migration back to a node, an older launcher
+   * Returns the most recently started launcher on the VMI's node. After a migration back to a node, an older launcher
    * can still exist on the node.
    */
   const launcherOf = ({ status }: Vmi): string | undefined => {
@@ -124,8 +124,8 @@ export function startVirtHandlers(options: VirtHandlerOptions): Actor {
   };
 
   /**
-   * Ends the launchers that remain after a VMI has reached a final phase. The guest has ended on another node. A real
-   * launcher would wait for some minutes.
+   * Ends the launchers that still run after a VMI has reached a final phase. Such a launcher waits for a guest that has
+   * ended on another node. A real launcher would wait for some minutes.
    */
   const giveUp = ({ status }: Vmi): Result => {
     const waiting = Object.keys(status?.activePods ?? {}).filter((uid) => runtime.exitCodeOf(uid) === undefined);

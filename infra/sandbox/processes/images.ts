@@ -2,7 +2,7 @@
 import type { Pod } from "../actors/resources.ts";
 
 export interface Container {
-  /** The container's environment variables. This sandbox leaves references to ConfigMaps and Secrets empty. */
+  /** The container's environment variables. Variables that refer to ConfigMaps or Secrets are empty. */
   readonly env: Readonly<Record<string, string>>;
   /** The folder in which the container's volumes are mounted. */
   readonly root: string;

@@ -47,7 +47,7 @@ describe("a folder of programs", () => {
       () => "it has started",
       (error: unknown) => String(error),
     );
-    expect(message).toMatch(/(etcd|kube-apiserver) ended with 7 before kube-apiserver is ready\nI am .*\1\n/);
+    expect(message).toMatch(/(etcd|kube-apiserver) ended with exit code 7 before kube-apiserver is ready\nI am .*\1\n/);
     const [, logs = ""] = /The logs are in (.*)\.$/.exec(message) ?? [];
     expect(existsSync(join(logs, "etcd.log"))).toBe(true);
     await rm(logs, { recursive: true });
@@ -88,7 +88,7 @@ test("a program that ends by itself is restarted, and a program that the test st
   const programs = await createPrograms();
   const program = programs.start({ name: "short", command: "/bin/true", args: [], comesBack: true });
   const first = program.ended;
-  expect(await first).toBe("true ended with 0");
+  expect(await first).toBe("true ended with exit code 0");
   await expect.poll(() => program.ended !== first).toBe(true);
   await program.end(0);
   const last = program.ended;

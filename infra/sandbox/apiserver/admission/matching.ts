@@ -10,8 +10,8 @@ import type { Webhook } from "./webhook-client.ts";
 type Selection = Pick<Webhook, "rules" | "matchPolicy" | "namespaceSelector" | "objectSelector">;
 
 /**
- * Returns the kind in a version that the webhook or policy selects. Returns undefined if it selects no version of the
- * kind. With the match policy Exact, only the version of the request can match.
+ * Returns the kind, in a version that the rules of the webhook or policy match. Returns undefined if the rules match no
+ * version of the kind. With the match policy Exact, only the version of the request can match.
  */
 export function kindFor(ctx: ResourceContext, selection: Selection, operation: string): ResourceKind | undefined {
   const { kind, info, state } = ctx;

@@ -112,8 +112,8 @@ export function messageOf({ message = "", messageExpression }: Messages, run: (e
 }
 
 /**
- * Translates the CEL library's error messages to cel-go's messages. The number is added to the CEL library's position
- * of the error.
+ * Translates the CEL library's error messages to cel-go's messages. The number in a row is added to the error's
+ * position from the CEL library.
  */
 // prettier-ignore
 const WORDS: readonly (readonly [RegExp, string, number])[] = [

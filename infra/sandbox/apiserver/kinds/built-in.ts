@@ -51,7 +51,7 @@ export function builtIn(kind: string, { cells = {}, applyDefaults, ...more }: Be
 export const ruleErrors = (kind: string, ...[object, previous]: Parameters<ResourceKind["validate"]>) =>
   validateBySchema(viewAs(withoutEmpty(object)), RULES[kind] ?? {}, previous).filter(({ field }) => field !== "<nil>");
 
-/** Removes empty lists, because they mean the same as missing lists in Go. */
+/** Removes empty lists, because Go treats an empty list like a missing list. */
 function withoutEmpty(object: unknown): unknown {
   return JSON.parse(
     JSON.stringify(object, (_, value: unknown) => (Array.isArray(value) && value.length === 0 ? undefined : value)),

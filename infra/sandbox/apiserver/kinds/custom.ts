@@ -86,9 +86,9 @@ function printerColumn(column: Omit<PrinterColumn, "jsonPath">, jsonPath: string
 }
 
 /**
- * Returns the cell for a value. A column of type string shows any other value as JSON. A column of type date shows
- * `<invalid>` for a value that is not a date. In all other columns, the cell is empty if the value does not have the
- * column's type.
+ * Returns the cell for a value. A column of type string shows a value of another type as JSON. A column of type date
+ * shows `<invalid>` for a value that is not a date. In all other columns, the cell is empty if the value does not have
+ * the column's type.
  */
 function cellOf(value: unknown, type: Column["type"], now: Date): Cell {
   if (value === undefined || value === null) return null;

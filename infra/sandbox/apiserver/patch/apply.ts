@@ -74,7 +74,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** Merges the configuration into the object. Removes fields that only this client owned and no longer applies. */
+/** Merges the configuration into the object. Removes fields that are no longer applied and that nobody else owns. */
 function mergeInto(ctx: ResourceContext, live: KubeObject, how: { config: KubeObject; writer: Writer }): KubeObject {
   const { kind } = ctx;
   const { config, writer } = how;

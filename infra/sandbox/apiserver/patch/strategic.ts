@@ -93,7 +93,7 @@ interface Arrangement {
 
 /**
  * Sorts the items that `order` lists, and inserts the items that `order` does not list. An inserted item comes before a
- * sorted item only if `rank` contains both items, and the inserted item is the earlier item in `rank`.
+ * sorted item only if `rank` contains both items in this order.
  */
 function arrange(merged: readonly unknown[], rank: readonly unknown[], { identity, order }: Arrangement): unknown[] {
   const named = merged.filter((item) => order.includes(identity(item)));

@@ -26,7 +26,7 @@ export function partAt(schema: Structural, path: string): Structural | undefined
   return keys.reduce<Structural | undefined>((part, key) => part && partOf(part, key), schema);
 }
 
-/** Returns true if a schema needs no type, because it permits integers and strings or preserves unknown fields. */
+/** Returns true if a schema needs no type. It permits integers and strings, or it preserves unknown fields. */
 export function isFree(schema: Structural): boolean {
   return schema[INT_OR_STRING] === true || schema[PRESERVE] === true;
 }

@@ -100,8 +100,8 @@ export function createGuestMigration(options: GuestMigrationOptions): (vmi: Vmi)
     write(vmi, { ...state, endTimestamp: timestamp(clock), completed: true, failed: true, failureReason });
 
   /**
-   * Ends the launcher that has no guest. The virt-handler on the guest's node removes the VMI's label with the name of
-   * the target node.
+   * Ends the launcher that has no guest. The virt-handler on the guest's node removes the label
+   * `kubevirt.io/migrationTargetNodeName` from the VMI.
    */
   const leave = async (vmi: Vmi, state: State): Promise<Result> => {
     const failed = state.failed === true;
