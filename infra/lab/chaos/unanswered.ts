@@ -4,6 +4,8 @@ import type { KubeClient } from "../../sandbox/index.ts";
 const FAILED_OPEN = /^apiserver_admission_webhook_fail_open_count\{name="[^"]*lifeboat[^}]*\} (\d+)$/gm;
 
 export async function unansweredIn(client: KubeClient): Promise<number> {
+  // The client returns a body that is not JSON as the message of an object.
   const { body } = await client.raw({ method: "GET", path: "/metrics" });
-  return [...String(body).matchAll(FAILED_OPEN)].reduce((sum, [, count]) => sum + Number(count), 0);
+  const { message = "" } = body as { readonly message?: string };
+  return [...message.matchAll(FAILED_OPEN)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
