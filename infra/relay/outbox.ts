@@ -13,8 +13,8 @@ export interface Outbox {
   /** Removes delivered or dropped events. If an object has changed since the delivery, its new event remains. */
   settle(events: readonly LifeboatEvent[]): void;
   /**
-   * Postpones failed events, so that other events do not wait. The next delivery of a failed event contains at most
-   * half as many events as `events`.
+   * Postpones failed events, so that other events do not wait. The next batch with a failed event is at most half as
+   * large as `events`.
    */
   postpone(events: readonly LifeboatEvent[], until: Date): void;
   waitingSince(): Date | undefined;

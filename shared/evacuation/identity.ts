@@ -29,8 +29,8 @@ export function podUIDOf({ spec, status }: EvacuationFacts): string | undefined 
 }
 
 /**
- * Returns the node of the Evacuation's pod. Returns undefined if `status.activePods` of the VMI does not contain the
- * pod. If the pod is unknown or `activePods` is empty, returns the VMI's node.
+ * Returns the VMI's node if the Evacuation names no pod, or if `status.activePods` of the VMI is empty. Otherwise,
+ * returns the node of the Evacuation's pod, or undefined if `activePods` does not contain the pod.
  */
 export function sourceNodeOf(evacuation: EvacuationFacts, { activePods, nodeName }: VmiFacts): string | undefined {
   const uid = podUIDOf(evacuation);

@@ -28,8 +28,8 @@ export interface DeschedulerPolicy {
   readonly nodeSelector?: LabelSelector;
   readonly limits: DeschedulingLimits;
   /**
-   * The maximum time, in seconds, that an Evacuation may wait for its migration. For the same length of time, the
-   * limits count a pod that another party should evict.
+   * The maximum time, in seconds, that an Evacuation may wait for its migration. If another
+   * party has agreed to evict a pod, the pod counts toward the limits for the same length of time.
    */
   readonly requestTtlSeconds: number;
   /** An answer that starts with one of these texts means that the pod is evicted later. */

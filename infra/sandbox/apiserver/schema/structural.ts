@@ -103,7 +103,7 @@ export function childrenOf(node: Node): readonly Node[] {
   });
 }
 
-/** Returns the previous item with the same map keys. */
+/** Returns the item of the old list that has the same map keys. */
 function itemBefore({ old, schema }: Node, item: unknown): unknown {
   if (schema["x-kubernetes-list-type"] !== "map" || !Array.isArray(old)) return undefined;
   return old.find((other) => isDeepStrictEqual(keyOf(schema, other), keyOf(schema, item)));

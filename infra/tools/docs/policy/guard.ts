@@ -8,7 +8,7 @@ import { DEAD_NODE_TAINTS } from "../../../../shared/kube/objects.ts";
 export function disruptionTable(): string {
   const rows = GUARD_CAUSES.map((cause) => {
     const { reason, gate } = GUARDED[cause];
-    const shown = reason === undefined ? "none: the requester shows the cause" : code(reason);
+    const shown = reason === undefined ? "none: the requester tells the cause" : code(reason);
     return [cause, shown, code(gate), `${DEFAULT_SETTINGS.guard.deadlineSeconds[cause]} s`];
   });
   return renderTable([["cause", "reason of the condition", "feature gate", "deadline"], ...rows]);
@@ -17,7 +17,7 @@ export function disruptionTable(): string {
 export const RELEASE_WORDS = {
   OtherRequester: "the requester is in neither `guard.requesters` nor `guard.nodeTerminators`",
   NotADisruption:
-    "the pod has no condition `DisruptionTarget`, the cause's gate is off, Karpenter deletes a terminating pod, or a policy decides because a node's taint is the cause",
+    "the pod has no condition `DisruptionTarget`, the cause's gate is off, Karpenter deletes a terminating pod, or the cause is a node's taint (a policy decides)",
   PodCompleted: "the pod has ended, or another pod has its name by now",
   NotAVirtualMachine: "the pod runs no VM",
   VmiGone: "the VMI is gone, was re-created, is being deleted or has ended",
