@@ -102,19 +102,27 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
   const isOfNode = endsNodes(terms.requester, m.settings);
   // The pod is already terminating, so the request only shortens the grace period.
   if (isOfNode && pod.deleting) return undefined;
-  const known = knownDisruptions(subject, m.now);
-  const present = isOfNode ? terminationOf(terms, m) : (conditionedDisruption(pod, m) ?? resetDisruption(pod, known));
+  const isReset = !isOfNode && pod.disruptionTarget?.active === false;
+  const recorded = knownDisruptions(subject, m.now);
+  const known = isReset ? latestOf(recorded) : recorded;
+  const present = isOfNode
+    ? terminationOf(terms, m)
+    : (conditionedDisruption(pod, m) ?? (isReset ? known[0] : undefined));
   if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
   return { cause: present.cause, deadline: Math.min(present.deadline, ...known.map(({ deadline }) => deadline)) };
 }
 
 /**
- * Returns the recorded disruption of a pod whose condition is False. After 120 s, kube-controller-manager sets the
- * condition to False (`syncStalePodDisruption`), but client-go repeats a refused deletion for up to 150 s.
+ * Lists the recorded disruptions of a pod whose condition is False. After 120 s, kube-controller-manager sets the
+ * condition to False (`syncStalePodDisruption`), but client-go repeats a refused deletion for up to 150 s. Omits
+ * disruptions that were over before the newest disruption was recorded.
  */
-function resetDisruption({ disruptionTarget }: PodFacts, known: readonly KnownDisruption[]): Disruption | undefined {
-  if (disruptionTarget?.active !== false) return undefined;
-  return known.find(({ cause }) => cause !== "NodeTermination" && isReviewed(cause));
+function latestOf(recorded: readonly KnownDisruption[]): readonly KnownDisruption[] {
+  const newest = Math.max(...recorded.map(({ evacuation }) => evacuation.createdAt));
+  return recorded.filter(({ cause, deadline }) => {
+    const isConditioned = cause !== "NodeTermination" && isReviewed(cause);
+    return isConditioned && deadline + LATEST_SECONDS * 1000 >= newest;
+  });
 }
 
 export interface DeletionTerms {

@@ -72,6 +72,8 @@ test.each([
   ["the condition False", RESET, [disrupted("Preemption", 60)],                                 60],
   ["the condition False", RESET, [disrupted("DeviceTaint", 60)],                                60],
   ["the condition False", RESET, [disrupted("DeviceTaint", 90), disrupted("Preemption", 60)],   60],
+  ["the condition False", RESET, [disrupted("DeviceTaint", -31), disrupted("DeviceTaint", 60, { createdAt: at(0).getTime() })], 60],
+  ["the condition False", RESET, [disrupted("NoExecuteTaint", 20), disrupted("DeviceTaint", 60)], 60],
   ["the condition False", RESET, [disrupted("Preemption", -1)],                                 "DeadlinePassed"],
   ["the condition False", RESET, [disrupted("Preemption", -31)],                                "NotADisruption"],
   ["the condition False", RESET, [disrupted("Preemption", 60, { status: { phase: "Withdrawn" } })], "NotADisruption"],
