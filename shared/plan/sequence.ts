@@ -13,7 +13,7 @@ export interface Step extends NodeJudged {
   readonly wave: number;
 }
 
-/** Yields one step for each existing node. If `shift` is not 0, the first group of nodes has only this size. */
+/** Yields one step for each existing node. If `shift` is not 0, the first group has `shift` nodes. */
 export function* stepsOf(
   nodes: readonly string[],
   start: Placement,

@@ -17,8 +17,8 @@ import { raisedBy } from "./quota-controllers.ts";
 export interface HeldByBudget {
   readonly budget: string;
   /**
-   * Says why the replacement of another evicted pod fits on no node. The PodDisruptionBudget allows the eviction of
-   * this pod only when that replacement runs. Absent if no controller creates a replacement.
+   * The PodDisruptionBudget allows the eviction of this pod only when the replacement of an evicted pod runs. Says why
+   * the replacement fits on no node. Absent if no controller creates a replacement.
    */
   readonly room?: RoomFound;
 }

@@ -27,7 +27,7 @@ async function startedPod() {
   return { admin, deleteWith };
 }
 
-describe("a pod that is deleted again", () => {
+describe("a second deletion of a pod", () => {
   // prettier-ignore
   const rows = [
     // after, asks for        ends, grace
@@ -40,7 +40,7 @@ describe("a pod that is deleted again", () => {
     [25,      0,              25,    0,  "zero"],
   ] as const;
   test.each(rows)(
-    "after %s s, with gracePeriodSeconds %o: ends %s s after the first deletion, deletionGracePeriodSeconds %s (%s)",
+    "after %s s, with gracePeriodSeconds %o: the pod ends %s s after the first deletion, deletionGracePeriodSeconds %s (%s)",
     async (after, asked, end, grace) => {
       const { deleteWith } = await startedPod();
       expect(await deleteWith(0, {})).toEqual([30, 30]);

@@ -52,7 +52,7 @@ test.each([
   [["v1", "v1alpha3"],      "Equivalent", "v1alpha3",         "v1alpha3"],
   [["*"],                   "Equivalent", "v1alpha3",         "v1alpha3"],
   [["v2"],                  "Equivalent", "v1",               undefined],
-] as const)("a webhook for the versions %j with matchPolicy %s gets an object in %s as %s", async (versions, matchPolicy, version, seen) => {
+] as const)("a webhook for the versions %j with matchPolicy %s: of an object written as %s, it gets the version %s", async (versions, matchPolicy, version, seen) => {
   hook.calls.length = 0;
   await configure(started, hook, { rules: rulesOf(versions), matchPolicy });
   expect((await create(version)).code).toBe(201);
