@@ -184,8 +184,8 @@ interface Reviewed {
 }
 
 /**
- * Reviews a request, and performs the actions that the decision needs. Returns undefined if the cluster changed during
- * each review.
+ * Reviews a request, and performs the actions that the decision needs. If the cluster changes meanwhile, reviews the
+ * request again. Returns undefined if the cluster changed during every attempt.
  */
 export async function reviewAndPerform<R extends Reviewed>(
   review: () => Promise<R>,

@@ -39,8 +39,8 @@ function released(e: EvacuationFacts, w: EvacuationWorld): Chain {
 
 function reconcile(e: EvacuationFacts, w: EvacuationWorld): { readonly chain: Chain; readonly again: boolean } {
   const vmi = caseOf(e, w)?.vmi;
-  // If an earlier Evacuation of the pod has ended but is not cleaned up, the VMI's evacuationNodeName can belong to
-  // either Evacuation. The new Evacuation therefore waits for the cleanup.
+  // If an earlier Evacuation of the pod has ended but is not cleaned up, the VMI's evacuationNodeName can belong to the
+  // earlier or the new Evacuation. The new Evacuation therefore waits for the cleanup.
   const waits = vmi && identity.isReleasePending(vmi, ofVmi(w.evacuations, vmi), identity.podUIDOf(e));
   const next = waits === true ? "Wait" : nextOf(e, w);
   if (next === "Wait") return { chain: [], again: waits === true };

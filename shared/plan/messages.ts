@@ -54,7 +54,7 @@ export const PLAN_MESSAGES = {
 
   // A guest that is shut down
   mayEndAgain: (summary: string, vms: readonly string[]) =>
-    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} might start again on this node, and the drain of this node then shuts ${vms.length === 1 ? "it" : "them"} down again`,
+    `${summary}; the guest${vms.length === 1 ? "" : "s"} of VM${vms.length === 1 ? "" : "s"} ${listed(vms, 1)} might start again on this node, and the drain then shuts ${vms.length === 1 ? "this guest" : "these guests"} down again`,
   heldBack: (message: string) => `${message}; the guest runs until everything else can leave`,
 
   // Evidence of earlier migrations
