@@ -88,7 +88,7 @@ export const REMEDY = {
   BoundToNode: "the VM's owner: change the VM's nodeSelector or affinity, or stop the VM",
   MigrationsOff: "the administrator of the KubeVirt CR: raise the limit of migrations above 0",
   NameTooLong: "the VM's owner: stop the VM, or create it again with a shorter name",
-  Orphaned: "the person who drains: delete the pod (kubectl delete pod), because its VMI is gone",
+  Orphaned: "the person who drains the node: delete the pod (kubectl delete pod), because its VMI is gone",
   Finalizers: "the owner of the finalizers: find out why the controller that set the finalizers does not remove them",
   DeadKubelet: "the person who drains: bring the kubelet back, or fence the node and then kubectl delete pod --force",
   QuotaExceeded: "the owner of the ResourceQuota: leave enough quota for a second pod of the VM while the VM moves",

@@ -59,7 +59,7 @@ export const PLAN_MESSAGES = {
 
   // Evidence of earlier migrations
   failing: (vm: string, times: number, reason: string) =>
-    `whether VM ${vm} moves: in its class (VMs with the same launcher image, machine type, CPU, kinds of storage and architecture), the last ${times === 1 ? "migration" : `${times} migrations`} failed: ${reason}`,
+    `whether VM ${vm} moves: in its class (same launcher image, machine type, CPU, architecture and kinds of storage), the last ${times === 1 ? "migration" : `${times} migrations`} failed: ${reason}`,
   noReason: "KubeVirt gives no reason",
   targetEnded: "its target pod ended before it was ready",
   targetNotReady: "its target pod was not ready after 15 minutes",

@@ -125,8 +125,8 @@ test("a node with a VM of a failing class is Unknown at best, and unproven VMs a
     verdict: "Unknown",
     failing: 2,
     unknown: [
-      "whether VM apps/a moves: in its class (VMs with the same launcher image, machine type, CPU, kinds of storage and architecture), the last migration failed: guest CPU doesn't match specification",
-      "whether VM apps/b moves: in its class (VMs with the same launcher image, machine type, CPU, kinds of storage and architecture), the last migration failed: guest CPU doesn't match specification",
+      "whether VM apps/a moves: in its class (same launcher image, machine type, CPU, architecture and kinds of storage), the last migration failed: guest CPU doesn't match specification",
+      "whether VM apps/b moves: in its class (same launcher image, machine type, CPU, architecture and kinds of storage), the last migration failed: guest CPU doesn't match specification",
     ],
   });
 });

@@ -182,7 +182,7 @@ describe("a launcher pod that is terminated while its guest migrates", () => {
 describe("a guest that a post-copy migration has lost", () => {
   test.each([
     ["is destroyed", "!(has(vmi.status.migrationState) && vmi.status.migrationState.mode == 'PostCopy')", "Failed"],
-    ["hangs if a Plugin refuses its end", "true", "Running"],
+    ["hangs if a Plugin refuses to destroy the guest", "true", "Running"],
   ])("%s", async (_, condition, phase) => {
     await refuse(condition);
     world.sandbox.migrations.configure({ outcome: () => "Failed", postCopy: () => true });
