@@ -38,13 +38,16 @@ export function outcomesOf(views: readonly VmView[], w: NodeWorld): readonly VmO
 
 /**
  * Returns VMs that are missing from the status, but have an Evacuation of this NodeEvacuation. A VM can be missing
- * because the list of outcomes is full, or because Lifeboat 0.3 wrote the status without this list.
+ * because the list of outcomes is full, or because Lifeboat 0.3 wrote the status without this list. Omits VMIs that
+ * were never on the node: if a VM has started elsewhere meanwhile, its Evacuation names the new VMI.
  */
 function unlisted(w: NodeWorld): readonly VmOutcome[] {
   const isListed = new Set(w.ne.status.outcomes.map(({ uid }) => uid));
   const found = ownEvacuations(w).flatMap(({ namespace, spec, status }) => {
-    const { virtualMachineInstanceUID: uid } = status;
-    return uid === undefined || isListed.has(uid) ? [] : [[uid, { namespace, name: spec.vmiName, uid }] as const];
+    const { virtualMachineInstanceUID: uid, sourceNode } = status;
+    return uid === undefined || isListed.has(uid) || sourceNode !== w.ne.spec.nodeName
+      ? []
+      : [[uid, { namespace, name: spec.vmiName, uid }] as const];
   });
   return [...new Map(found).values()];
 }

@@ -159,3 +159,11 @@ test("the total includes VMs whose guests ended without an Evacuation, and a VM 
     estimatedCompletionTime: undefined,
   });
 });
+
+test.each([undefined, "node-2"])(
+  "a new VMI that was never on the node has no outcome (its source node: %s)",
+  (node) => {
+    const status = { phase: "Moved", virtualMachineInstanceUID: "new", sourceNode: node };
+    expect(nextOf({ ne: started(), evacuations: [own("web", { status })] })).toMatchObject({ more: { outcomes: [] } });
+  },
+);
