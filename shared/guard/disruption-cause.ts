@@ -102,22 +102,24 @@ export function disruptionOf(subject: DisruptionSubject, terms: Terms, m: Moment
   const isOfNode = endsNodes(terms.requester, m.settings);
   // The pod is already terminating, so the request only shortens the grace period.
   if (isOfNode && pod.deleting) return undefined;
-  const isReset = !isOfNode && pod.disruptionTarget?.active === false;
-  const recorded = knownDisruptions(subject, m.now);
-  const known = isReset ? latestOf(recorded) : recorded;
-  const present = isOfNode
-    ? terminationOf(terms, m)
-    : (conditionedDisruption(pod, m) ?? (isReset ? known[0] : undefined));
+  const known = knownNow(subject, isOfNode, m);
+  const present = isOfNode ? terminationOf(terms, m) : isReset(pod) ? known[0] : conditionedDisruption(pod, m);
   if (present === undefined || !isReviewed(present.cause) || !isGateOn(present.cause, m.settings)) return undefined;
   return { cause: present.cause, deadline: Math.min(present.deadline, ...known.map(({ deadline }) => deadline)) };
 }
 
+function isReset({ disruptionTarget }: PodFacts): boolean {
+  return disruptionTarget?.active === false;
+}
+
 /**
- * Lists the recorded disruptions of a pod whose condition is False. After 120 s, kube-controller-manager sets the
- * condition to False (`syncStalePodDisruption`), but client-go repeats a refused deletion for up to 150 s. Omits
- * disruptions that were over before the newest disruption was recorded.
+ * Lists the recorded disruptions. After 120 s, kube-controller-manager sets a pod's condition to False
+ * (`syncStalePodDisruption`), but client-go repeats a refused deletion for up to 150 s. For a pod with this condition,
+ * omits disruptions that were over before the newest disruption was recorded.
  */
-function latestOf(recorded: readonly KnownDisruption[]): readonly KnownDisruption[] {
+function knownNow(subject: DisruptionSubject, isOfNode: boolean, { now }: Moment): readonly KnownDisruption[] {
+  const recorded = knownDisruptions(subject, now);
+  if (isOfNode || !isReset(subject.pod)) return recorded;
   const newest = Math.max(...recorded.map(({ evacuation }) => evacuation.createdAt));
   return recorded.filter(({ cause, deadline }) => {
     const isConditioned = cause !== "NodeTermination" && isReviewed(cause);

@@ -1,8 +1,8 @@
 /** Tests that a chaos run counts the reviews that Lifeboat has not answered. */
 import { expect, test } from "vitest";
 import { unansweredIn } from "../../../infra/lab/chaos/unanswered.ts";
+import { webhookConfigurations } from "../../../infra/lab/stage/webhooks.ts";
 import { configMaps, startSandbox } from "../../../infra/sandbox/index.ts";
-import { WEBHOOK_CONFIGURATIONS } from "../stage.ts";
 
 const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"] }];
 
@@ -18,7 +18,7 @@ test("counts the failed reviews of Lifeboat's webhooks, but not of other webhook
       sideEffects: "None",
       admissionReviewVersions: ["v1"],
     }));
-    await client.create(WEBHOOK_CONFIGURATIONS, { metadata: { name: "both" }, webhooks } as never);
+    await client.create(webhookConfigurations, { metadata: { name: "both" }, webhooks });
     expect(await unansweredIn(client)).toBe(0);
     for (const name of ["a", "b"]) await client.create(configMaps, { metadata: { name, namespace: "default" } });
     expect(await unansweredIn(client)).toBe(2);
