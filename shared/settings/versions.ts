@@ -34,7 +34,7 @@ export const VERSIONS = {
     of: "kubernetes",
     since: 36,
     does: "by default, Kubernetes deletes pods whose device has a NoExecute taint",
-    lifeboat: "refuses these deletions with the guard",
+    lifeboat: "the guard refuses these deletions",
     usedIn: ["shared/settings/guarded.ts"],
   },
   noBudgets: {
