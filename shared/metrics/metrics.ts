@@ -72,7 +72,7 @@ export const FAMILIES = {
   },
   configurationProblems: {
     name: "lifeboat_configuration_problems", type: "gauge", unit: "", labels: [],
-    help: "Fields of the LifeboatConfiguration that this version does not know. Lifeboat uses their defaults.",
+    help: "Fields of the LifeboatConfiguration whose name or value this version does not know. Lifeboat uses defaults.",
   },
   undecided: {
     name: "lifeboat_reviews_undecided", type: "gauge", unit: "", labels: [],
