@@ -46,7 +46,9 @@ describe("install is refused", () => {
   test("with exit code 1 and no webhook if the Worker never gets its entry", async () => {
     const { code, err } = await install("--timeout 1m", { meanwhile: () => undefined });
     expect(code).toBe(1);
-    expect(err.join("\n")).toMatch(/Give the Worker .*entry\.json .*\n +npm run cluster -- add prod --entry/);
+    expect(err.join("\n")).toMatch(
+      /Keep .*entry\.json secret, and give it to the Worker .*\n +npm run cluster -- add prod --entry/,
+    );
     expect(err.join("\n")).toContain(
       "error: the Worker is not ready: it does not know this cluster, or has another entry for it",
     );
