@@ -86,7 +86,7 @@ export const MAINTENANCE_MESSAGES = {
     `the VM's owner: kubectl describe vm ${spec.vmiName} -n ${namespace} says why it does not run`,
   evictionRefused: "a webhook or a policy of another product refuses its eviction",
   evictionRefusedFix: (nodeName: string) =>
-    `an administrator: kubectl drain ${nodeName} prints what refuses the eviction`,
+    `an administrator: remove what refuses the eviction (kubectl drain ${nodeName} prints it)`,
 
   // Messages of the forecast about restarts and stops.
   willRestart: "cannot migrate: KubeVirt restarts it on another node, as requested",
