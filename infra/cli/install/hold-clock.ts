@@ -26,8 +26,8 @@ const RENEWALS = 5;
 const API_SERVER_SECONDS = 10;
 
 /**
- * Finds the Lease of kube-controller-manager. If there is none, and the cluster has only one API server, finds the Lease
- * of the API server. Returns undefined if no Lease is renewed often enough.
+ * Finds the Lease of kube-controller-manager. If there is none, and the cluster has only one API server, finds this
+ * API server's Lease. Returns undefined if no Lease is renewed often enough.
  */
 export async function findClock(send: () => Send, host: Pick<Host, "now">): Promise<HoldClock | undefined> {
   const answer = await send()({ method: "GET", path: `${LEASES}/${MANAGER}`, expect: [404] });

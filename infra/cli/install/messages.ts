@@ -140,7 +140,7 @@ Waiting …
 
   // A dry run of the removal
   wouldWithdraw: (object: string) => `${object} withdrawn (dry run)\n`,
-  wouldNotWithdraw: (object: string) => `${object} cannot be read, so uninstall would not cancel it (dry run)\n`,
+  wouldNotWithdraw: (object: string) => `${object} cannot be read, so uninstall would not withdraw it (dry run)\n`,
   wouldDelete: (object: string) => `${object} deleted (dry run)\n`,
   wouldStayCordoned: (node: string) => `node/${node} stays cordoned, unless its maintenance is in progress\n`,
   wouldStay: (line: string) => `${line}: stays, because the owner has set it\n`,

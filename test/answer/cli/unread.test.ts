@@ -121,7 +121,8 @@ const ALL = [...OBJECTS, `evacuation/web-1 -n ${NAMESPACE}`];
 
 test("uninstall names the unreadable objects before it asks, and does not call them withdrawn", async () => {
   const dry = await run("uninstall --dry-run");
-  for (const object of ALL) expect(dry.out).toContain(`${object} cannot be read, so uninstall would not cancel it (dry run)`);
+  for (const object of ALL)
+    expect(dry.out).toContain(`${object} cannot be read, so uninstall would not withdraw it (dry run)`);
   const person = { kubeconfig: cluster.kubeconfig, terminal: true, answer: "n" };
   const { code, out, err } = await lifeboat("uninstall", person);
   const at = err.findIndex((line) => line.startsWith("‼ These objects cannot be read, and might be work in progress."));
