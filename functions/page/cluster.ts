@@ -37,12 +37,13 @@ const MOST_ENDED = 50;
 export async function clusterPage({ target }: Visit, recent: RecentVms): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
   const { settings } = await target.settings(client);
+  const unreadable = countUnreadable();
   const [evacuations, known, nodes, maintenance, rolling, vmCounts] = await Promise.all([
-    client.list("evacuations"),
+    client.list("evacuations", unreadable.of("Evacuation")),
     clusterProblems(client),
-    client.list("nodes"),
-    client.list("nodeevacuations").catch(noneOrUnread),
-    client.list("rollingmaintenances").catch(noneOrUnread),
+    client.list("nodes", unreadable.of("node")),
+    client.list("nodeevacuations", unreadable.of("NodeEvacuation")).catch(noneOrUnread),
+    client.list("rollingmaintenances", unreadable.of("RollingMaintenance")).catch(noneOrUnread),
     countVms(target, { client, settings, recent }),
   ]);
   // `odd` is empty, because a NodeEvacuation's status message names a RollingMaintenance that cannot be parsed.
@@ -53,6 +54,7 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
   const problems = [
     ...known,
     ...(odd > 0 ? [unread(counted(odd, "VM"))] : []),
+    ...unreadable.problems(),
     ...(maintenance === undefined ? [unread("NodeEvacuations")] : []),
     ...(rolling === undefined ? [unread("RollingMaintenances")] : []),
   ];
@@ -132,6 +134,15 @@ export async function clusterProblems(cluster: Client): Promise<readonly Problem
     .then((found) => found?.conditions ?? []);
   const known = await conditions.catch(unlessUnreadable);
   return known === undefined ? [unread("The conditions of Lifeboat")] : problemsOf(known);
+}
+
+/** Counts the objects that cannot be parsed. The lists of a page do not contain these objects. */
+export function countUnreadable() {
+  const counts = new Map<string, number>();
+  return {
+    of: (kind: string) => ({ onOdd: () => void counts.set(kind, (counts.get(kind) ?? 0) + 1) }),
+    problems: (): readonly Problem[] => [...counts].map(([kind, count]) => unread(counted(count, kind))),
+  };
 }
 
 function unread(what: string): Problem {

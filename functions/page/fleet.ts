@@ -5,9 +5,9 @@
 import { html } from "hono/html";
 import type { Phase } from "../../shared/kube/evacuation.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
-import { readActiveEvacuations } from "../../shared/kube/requests.ts";
+import { ACTIVE_EVACUATIONS } from "../../shared/kube/selections.ts";
 import type { Target } from "../target.ts";
-import { type Problem, problemNotices, clusterProblems } from "./cluster.ts";
+import { clusterProblems, countUnreadable, type Problem, problemNotices } from "./cluster.ts";
 import {
   badge,
   clusterPath,
@@ -61,8 +61,9 @@ export async function fleetPage({ visits, more }: OpenClusters): Promise<Shown> 
 async function readSummary(target: Target): Promise<Summary | string> {
   const cluster = target.connect(CLUSTER_SECONDS);
   try {
-    const evacuations = await readActiveEvacuations(cluster);
-    const problems = await clusterProblems(cluster);
+    const unreadable = countUnreadable();
+    const evacuations = await cluster.list("evacuations", { ...ACTIVE_EVACUATIONS, ...unreadable.of("Evacuation") });
+    const problems = [...(await clusterProblems(cluster)), ...unreadable.problems()];
     const byPhase = Map.groupBy(evacuations, ({ status }) => status.phase ?? "Pending");
     return { problems, phases: new Map([...byPhase].map(([phase, { length }]) => [phase, length])) };
   } catch (error) {

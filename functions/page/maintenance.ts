@@ -34,6 +34,7 @@ import {
   visible,
 } from "./components.ts";
 import { withRemedy } from "./evacuations.ts";
+import { findByName } from "./find.ts";
 import type { Shown } from "./layout.ts";
 import type { Visit } from "./session.ts";
 
@@ -181,7 +182,7 @@ const EVERY_SECONDS = 5;
 
 export async function nodeEvacuationPage({ target }: Visit, name: string): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
-  const ne = (await client.list("nodeevacuations")).find((one) => one.name === name);
+  const ne = await findByName("nodeevacuations", name, client);
   if (ne === undefined) throw new RejectionError("NodeEvacuationNotFound");
   const node = await client.get("nodes", named(ne.spec.nodeName));
   const around = { cluster: target.name, now: target.platform.now(), node };

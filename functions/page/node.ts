@@ -1,6 +1,6 @@
 /** Renders the page of a node: the progress of its drain, the obstacles for each VM, and a prediction of a drain. */
 import { html } from "hono/html";
-import { named } from "../../shared/kube/client.ts";
+import { type Client, named } from "../../shared/kube/client.ts";
 import type { NodeVerdict, PodVerdict, Preflight, PreflightFacts } from "../../shared/preflight/facts.ts";
 import { readPodsOf, readPreflight } from "../../shared/preflight/read.ts";
 import {
@@ -124,14 +124,23 @@ const STATES: Readonly<Record<NodeState, Labelled>> = {
   InUse: ["In use", "quiet"],
 };
 
+/** Also returns whether the node might have a NodeEvacuation that could not be read. */
+async function readMaintenance(node: string, client: Client) {
+  let isPartlySeen = false;
+  const onOdd = () => void (isPartlySeen = true);
+  const all = await client.list("nodeevacuations", { onOdd }).catch(noneOrUnread);
+  const maintenance = currentOf(all ?? [], node);
+  return { maintenance, isUnread: all === undefined || (isPartlySeen && maintenance === undefined) };
+}
+
 export async function nodePage(visit: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
   const { target } = visit;
-  const [view, all] = await Promise.all([
+  const client = target.connect(READ_SECONDS);
+  const [view, { maintenance, isUnread }] = await Promise.all([
     readNode(name, target, recent),
-    target.connect(READ_SECONDS).list("nodeevacuations").catch(noneOrUnread),
+    readMaintenance(name, client),
   ]);
-  const maintenance = currentOf(all ?? [], name);
-  const part = maintenance && (await asPart(maintenance, target.connect(READ_SECONDS)));
+  const part = maintenance && (await asPart(maintenance, client));
   const [cluster, now] = [target.name, target.platform.now()];
   const { state, here, gone, pods, isPartlySeen } = view.progress;
   const stuck = pods.filter(({ verdict }) => isInTheWay(verdict));
@@ -139,13 +148,13 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     <h1>${visible(name)} ${badge(...STATES[state])}</h1>
     <p class="lead">${leadOf(view.progress)}</p>
     ${isPartlySeen ? notice("bad", html`<p>${PARTLY_SEEN}</p>`) : ""}
-    ${all === undefined ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
+    ${isUnread ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
     ${part === undefined ? "" : maintenancePart(part, { cluster, now, node: view.node })}
     ${state === "Draining" ? drainingPart(view.progress, now) : ""}
     ${section(state === "Draining" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods that block a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}
     ${section("Left recently", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
-    ${preflightPart(view, now)} ${actsPart(all === undefined ? [] : actsOf(view, maintenance))}
+    ${preflightPart(view, now)} ${actsPart(isUnread ? [] : actsOf(view, maintenance))}
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
       shellLine("kubectl", "drain", name, "--ignore-daemonsets"),

@@ -32,6 +32,7 @@ import {
   type Tone,
   visible,
 } from "./components.ts";
+import { findByName } from "./find.ts";
 import type { Shown } from "./layout.ts";
 import type { Visit } from "./session.ts";
 import { type Bar, type Span, timeLineOf } from "./time-line.ts";
@@ -104,7 +105,7 @@ function whenOf({ spec, status }: RollingMaintenanceFacts, now: Date): Html | ""
 
 export async function rollingPage({ target }: Visit, name: string): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
-  const found = (await client.list("rollingmaintenances")).find((one) => one.name === name);
+  const found = await findByName("rollingmaintenances", name, client);
   if (found === undefined) throw new RejectionError("RollingMaintenanceNotFound");
   const { spec, status } = found;
   const now = target.platform.now();

@@ -47,37 +47,39 @@ interface VmView {
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
   readonly migration?: MigrationFacts | undefined;
-  readonly unread?: "migrations" | "pod" | undefined;
+  /** The first kind of which an object could not be read. */
+  readonly unread?: Unread | undefined;
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
 }
+
+type Unread = "evacuations" | "migrations" | "pod";
 
 const REQUEST = { username: "explain", cause: "ApiEviction" } as const;
 
 async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
   const cluster = target.connect(READ_SECONDS);
-  const [vmi, evacuations, migrations, { settings }] = await Promise.all([
+  const odd: Unread[] = [];
+  const noting = (kind: Unread) => () => void odd.push(kind);
+  const [vmi, evacuations, listed, { settings }] = await Promise.all([
     cluster.get("virtualmachineinstances", key),
-    readEvacuationsOf(key, cluster),
-    readMigrationsOf([key], cluster).catch(noneOrUnread),
+    readEvacuationsOf(key, cluster, noting("evacuations")),
+    readMigrationsOf([key], cluster, noting("migrations")).catch(noneOrUnread),
     target.settings(cluster),
   ]);
-  const past = {
-    evacuations,
-    settings,
-    migration: migrations?.find((one) => !isFinal(one)),
-    ...(migrations === undefined && { unread: "migrations" as const }),
-  };
+  if (listed === undefined) odd.push("migrations");
+  const migrations = listed ?? [];
+  const past = { evacuations, settings, migration: migrations.find((one) => !isFinal(one)), unread: odd[0] };
   if (vmi === undefined) {
-    if (evacuations.length === 0 && migrations?.length === 0) throw new RejectionError("VmNotFound");
+    if ([evacuations, migrations, odd].every(({ length }) => length === 0)) throw new RejectionError("VmNotFound");
     return past;
   }
   const uid = guestPodUID(vmi);
-  let { unread }: Pick<VmView, "unread"> = past;
-  const onOdd = () => void (unread ??= "pod");
-  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid }, onOdd };
+  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid }, onOdd: noting("pod") };
   const pod = (await cluster.list("pods", own)).find((one) => one.uid === uid);
-  if (pod === undefined || migrations === undefined) return { ...past, vmi, unread, ...(pod && { pod }) };
+  if (pod === undefined || past.unread !== undefined) {
+    return { ...past, vmi, unread: odd[0], ...(pod && { pod }) };
+  }
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
   return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations }) };
 }

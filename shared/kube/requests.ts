@@ -27,9 +27,14 @@ export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | und
   return (await cluster.list("kubevirts", { strict: true }))[0];
 }
 
-export async function readEvacuationsOf(key: NamespacedName, cluster: Client): Promise<readonly EvacuationFacts[]> {
+/** Lists the Evacuations of a VMI. Calls `onOdd` for each Evacuation that cannot be parsed. */
+export async function readEvacuationsOf(
+  key: NamespacedName,
+  cluster: Client,
+  onOdd?: () => void,
+): Promise<readonly EvacuationFacts[]> {
   if (!isVmiKey(key)) return [];
-  return await cluster.list("evacuations", selectEvacuationsOf(key));
+  return await cluster.list("evacuations", { ...selectEvacuationsOf(key), ...(onOdd && { onOdd }) });
 }
 
 export function readEvacuationsFrom(node: string, cluster: Client): Promise<readonly EvacuationFacts[]> {
@@ -68,15 +73,15 @@ export async function readFinishedMigrations(cluster: Client): Promise<readonly 
 
 /**
  * Lists all migrations of these VMIs, including finished migrations. Sends one request for each namespace, or more if
- * the names are too long for a URL.
+ * the names are too long for a URL. Calls `onOdd` for each migration that cannot be parsed.
  */
 export async function readMigrationsOf(
   vmis: readonly NamespacedName[],
   cluster: Client,
+  onOdd?: () => void,
 ): Promise<readonly MigrationFacts[]> {
-  const lists = await Promise.all(
-    selectMigrationsOf(vmis).map((one) => cluster.list("virtualmachineinstancemigrations", one)),
-  );
+  const selections = selectMigrationsOf(vmis).map((one) => ({ ...one, ...(onOdd && { onOdd }) }));
+  const lists = await Promise.all(selections.map((one) => cluster.list("virtualmachineinstancemigrations", one)));
   const wanted = new Set(vmis.map(keyOf));
   return lists.flat().filter(({ namespace, vmiName }) => wanted.has(keyOf({ namespace, name: vmiName })));
 }

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { status } from "../../support/answers.ts";
 import { vmiObject } from "../../support/cluster/objects.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
-import { pod, vmi } from "../../support/fixtures.ts";
+import { evacuation, pod, vmi } from "../../support/fixtures.ts";
 import type { JsonObject } from "../../support/json.ts";
-import { clusterOf } from "./support/scene.ts";
+import { clusterOf, UNDER_WAY, WEEKEND } from "./support/scene.ts";
 import { arriveAt, mainOf, words } from "./support/visitor.ts";
 
 const FLEET = "/";
@@ -51,8 +51,50 @@ async function shownWith(path: string, objects: Objects): Promise<string> {
   return words(mainOf(await there.get(path)));
 }
 
+/** Makes the objects of a kind unreadable, and returns the text of a page and its HTTP status. */
+async function pageWithout(path: string, resource: string) {
+  const cluster = clusterOf({
+    vms: [vmi()],
+    evacuations: [evacuation({ status: { phase: "Migrating", sourceNode: "node01" } })],
+    nodeEvacuation: { status: UNDER_WAY },
+    rolling: WEEKEND,
+  });
+  for (const one of cluster.api.objects(resource)) cluster.api.put(resource, { ...one, status: "none" });
+  const there = await arriveAt({ prod: cluster, quiet: clusterOf({}) });
+  const answer = await there.get(path);
+  return { code: answer.code, text: words(mainOf(answer)) };
+}
+
+describe("a maintenance object that cannot be parsed", () => {
+  // prettier-ignore
+  test.each([
+    [FLEET,   "evacuations",                      "1 Evacuation could not be read"],
+    [CLUSTER, "evacuations",                      "1 Evacuation could not be read"],
+    [CLUSTER, "nodes",                            "2 nodes could not be read"],
+    [CLUSTER, "nodeevacuations",                  "1 NodeEvacuation could not be read"],
+    [CLUSTER, "rollingmaintenances",              "1 RollingMaintenance could not be read"],
+    [NODE,    "nodeevacuations",                  "The node's maintenance could not be read"],
+    [VM,      "evacuations",                      "The VM's evacuations could not be read"],
+  ])("%s with an unreadable object among the %s says: %s", async (...[path, resource, says]) => {
+    expect((await pageWithout(path, "nothing")).text).not.toContain("could not be read");
+    expect((await pageWithout(path, resource)).text).toContain(says);
+  });
+
+  // prettier-ignore
+  test.each([
+    [`${CLUSTER}/nodeevacuations/kernel`,      "nodeevacuations"],
+    [`${CLUSTER}/rollingmaintenances/weekend`, "rollingmaintenances"],
+  ])("its own page %s is not answered with 404", async (...[path, resource]) => {
+    expect((await pageWithout(path, "nothing")).code).toBe(200);
+    const { code, text } = await pageWithout(path, resource);
+    expect([code, text]).toEqual([502, expect.stringContaining("Lifeboat cannot parse")]);
+  });
+});
+
+/** More annotations than Lifeboat reads. */
+const large = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`example.com/${i}`, "x".repeat(90)]));
+
 describe("an object that cannot be parsed is not taken for absent", () => {
-  const large = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`example.com/${i}`, "x".repeat(90)]));
   const own = vmiObject(vmi());
   const oddVmi = { ...own, spec: { ...Object(own["spec"]), nodeSelector: large } };
   const plain = podObject(pod());
