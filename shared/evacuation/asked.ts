@@ -5,7 +5,7 @@
 import { recordEvent } from "../kube/action.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import type { VmiFacts } from "../kube/facts.ts";
-import { hasEnded } from "../kube/node-evacuation.ts";
+import { hasEnded, type NodeEvacuationFacts } from "../kube/node-evacuation.ts";
 import { isLive } from "../settings/strategy.ts";
 import { secondsAfter, secondsUntil } from "../settings/time.ts";
 import { ended, moved } from "./ends.ts";
@@ -135,10 +135,15 @@ function pending({ e }: RequestCase): Next {
 
 function held(q: RequestCase): Next {
   const { ne, node, refusal } = around(q);
-  const isPaused = ne?.spec.progress === "Paused";
   const open = node?.unschedulable === true ? undefined : MESSAGES.nodeSchedulable;
-  const why = isPaused ? MESSAGES.paused : (open ?? refusal?.message ?? "");
+  const why = pauseOf(ne) ?? open ?? refusal?.message ?? "";
   return asked(q.e, "Held", MESSAGES.requestHeld(why));
+}
+
+function pauseOf(ne: NodeEvacuationFacts | undefined): string | undefined {
+  if (ne?.spec.progress !== "Paused") return undefined;
+  const issue = ne.owner?.unreadable;
+  return issue === undefined ? MESSAGES.paused : MESSAGES.ownerUnreadable(issue);
 }
 
 function restarted({ f }: RequestCase): Next {

@@ -5,7 +5,7 @@ import { textOf } from "../../../shared/facts/facts.ts";
 import { SCHEDULED_PODS } from "../../../shared/facts/views.ts";
 import type { NodeEvacuationFacts } from "../../../shared/kube/node-evacuation.ts";
 import { selectLaunchersOf } from "../../../shared/kube/selections.ts";
-import type { FactMap } from "../../support/facts.ts";
+import { type FactMap, OddList } from "../../support/facts.ts";
 import { budget, node, NODE, only, time } from "../../support/fixtures.ts";
 import { CORDONED, own, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 import { inShort, planned, statusAfter } from "../../support/worlds.ts";
@@ -47,6 +47,7 @@ function factsOf({ vm, ne, budgets }: Asking): FactMap {
     "virtualmachines apps/web": vm,
     nodeevacuations: ne === undefined ? [] : [ne],
     "poddisruptionbudgets in apps": budgets,
+    rollingmaintenances: new OddList([], "weekend: spec"),
     [textOf({ kind: SCHEDULED_PODS, selection: LAUNCHERS })]: [POD],
   };
 }
@@ -127,6 +128,17 @@ describe("an Evacuation by a stop", () => {
     ["is Stopped when the VMI has ended",                  STOPPING,  ended,                        "Stopped Stopped"],
     ["is Gone if another party has started the VM again",  STOPPING,  another,                      "Gone VirtualMachineInstanceGone"],
   ]);
+});
+
+// prettier-ignore
+test.each<[string, Partial<Asking>, why: string]>([
+  ["the NodeEvacuation is paused",              { ne: started({ spec: { progress: "Paused" } }) }, "spec.progress of the NodeEvacuation is Paused"],
+  ["its RollingMaintenance cannot be parsed",   { ne: started({ owner: { name: "weekend", uid: "rm" } }) }, "Lifeboat cannot read the RollingMaintenance, which might be paused: weekend: spec"],
+  ["the node is uncordoned",                    { node: node() },                                  "the VM's node is schedulable"],
+])("a request that is not repeated because %s says so", (_, asking, why) => {
+  const around = { ...SAME, ...asking };
+  const e = own("web", { spec: { by: "Restart", runStrategy: "Always" }, status: IN_VAIN });
+  expect(statusAfter(e, { vmis: [web], nodes: [around.node], more: factsOf(around) }).message).toMatch(new RegExp(`: ${why}$`, "u"));
 });
 
 // prettier-ignore

@@ -104,6 +104,7 @@ const warned: readonly Row[] = [
   ["virt-controller is away",                { vmi: marked(), evacuations: active({ phase: "Migrating", reason: "KubeVirtNotAnswering", message: "no answer" }) }, [`${NAMED}: no answer`]],
   ["an attempt has failed",                  { vmi: marked(), evacuations: active(backingOff) },             [BACKING_OFF]],
   ["attempts of more than one evacuation have failed",   { vmi: marked(), evacuations: active({ ...backingOff, attempts: 6 }) }, [BACKING_OFF.replace("2 of 5", "6")]],
+  ["the first attempt has failed",           { vmi: marked(), evacuations: active({ ...backingOff, attempts: 1 }) }, [BACKING_OFF.replace("2 of 5 attempts have", "1 of 5 attempts has")]],
   ["all attempts have failed",               { vmi: marked(), evacuations: active({ ...backingOff, attempts: 5 }) }, [BACKING_OFF.replace("2 of 5", "5 of 5")]],
   ["the evacuation is blocked",                 { vmi: marked(PINNED), evacuations: active(blocked) },          [`${NAMED} cannot leave node node01: the VM is not live-migratable: no; ${OWNER}`]],
   ["the VM's owner has to move it",                { vmi: marked(EXTERNAL), evacuations: active({ phase: "WaitingForExternalController", message: "its owner" }) }, [`${NAMED}: its owner`]],
