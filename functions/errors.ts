@@ -1,5 +1,5 @@
 /** All error responses, and the function that renders them. */
-import { ClusterError } from "../shared/kube/failures.ts";
+import { ClusterError, isOddObject } from "../shared/kube/failures.ts";
 import type { ConfigProblem } from "../shared/settings/problem.ts";
 import { ENDPOINT_MESSAGES as MESSAGES } from "./messages.ts";
 
@@ -27,6 +27,7 @@ const REJECTIONS = {
   RollingMaintenanceNotFound: { code: 404, field: "name", message: MESSAGES.noRollingMaintenance },
   VmNotFound: { code: 404, field: "name", message: MESSAGES.noVm },
   ClusterUnavailable: { code: 502, message: MESSAGES.clusterUnavailable },
+  ObjectUnreadable: { code: 502, message: MESSAGES.objectUnreadable },
   TryAgain: { code: 503, message: MESSAGES.sendAgain },
   Busy: { code: 503, message: MESSAGES.busy },
   Undecided: { code: 503, message: MESSAGES.undecided },
@@ -78,6 +79,7 @@ const CODES_OF_FAILURES: Partial<Record<ClusterError["failure"]["reason"], Error
 export function rejectionOf(error: unknown, log: (line: Readonly<Record<string, unknown>>) => void): RejectionError {
   if (error instanceof RejectionError) return error;
   if (error instanceof ClusterError) {
+    if (isOddObject(error.failure)) return new RejectionError("ObjectUnreadable", { message: error.message });
     const code = CODES_OF_FAILURES[error.failure.reason] ?? 502;
     return new RejectionError("ClusterUnavailable", { code, message: error.message });
   }

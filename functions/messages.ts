@@ -20,6 +20,7 @@ export const ENDPOINT_MESSAGES = {
   noRollingMaintenance: "no such RollingMaintenance in the cluster",
   noVm: "the cluster has no VMI of this name, and no evacuation or migration of a VMI with this name",
   clusterUnavailable: "the API server does not answer",
+  objectUnreadable: "Lifeboat cannot parse the object",
   sendAgain: "Lifeboat could not act on some events: send all of them again",
   busy: "too many reviews are in progress: try again",
   undecided: "Lifeboat could not read the pod; Lifeboat's log says why",

@@ -37,7 +37,7 @@ const MOST_ENDED = 50;
 export async function clusterPage({ target }: Visit, recent: RecentVms): Promise<Shown> {
   const client = target.connect(READ_SECONDS);
   const { settings } = await target.settings(client);
-  const unreadable = countUnreadable();
+  const unreadable = collectUnreadable();
   const [evacuations, known, nodes, maintenance, rolling, vmCounts] = await Promise.all([
     client.list("evacuations", unreadable.of("Evacuation")),
     clusterProblems(client),
@@ -46,14 +46,13 @@ export async function clusterPage({ target }: Visit, recent: RecentVms): Promise
     client.list("rollingmaintenances", unreadable.of("RollingMaintenance")).catch(noneOrUnread),
     countVms(target, { client, settings, recent }),
   ]);
-  // `odd` is empty, because a NodeEvacuation's status message names a RollingMaintenance that cannot be parsed.
+  // A NodeEvacuation's status message already names a RollingMaintenance that cannot be parsed.
   const parts = { items: rolling ?? [], odd: [] };
   const planned = (maintenance ?? []).filter((ne) => !hasEnded(ne)).map((ne) => asPartOf(ne, parts));
   const unfinished = (rolling ?? []).filter((one) => !hasRollingEnded(one));
-  const odd = vmCounts?.odd ?? 0;
   const problems = [
     ...known,
-    ...(odd > 0 ? [unread(counted(odd, "VM"))] : []),
+    ...unreadableProblems("VM", vmCounts?.odd ?? []),
     ...unreadable.problems(),
     ...(maintenance === undefined ? [unread("NodeEvacuations")] : []),
     ...(rolling === undefined ? [unread("RollingMaintenances")] : []),
@@ -97,7 +96,8 @@ function verdictOn(lines: readonly NodeLine[], sorted: Sorted, problems: readonl
     ...(moving > 0 ? [`${counted(moving, "VM", ["is", "are"])} moving`] : []),
   ];
   const size = counted(lines.length, "node");
-  return parts.length === 0 ? `All is quiet: ${size}.` : `${parts.join(", ")}. ${size}.`;
+  if (parts.length > 0) return `${parts.join(", ")}. ${size}.`;
+  return problems.some(isUnread) ? `Lifeboat could not read everything: ${size}.` : `All is quiet: ${size}.`;
 }
 
 function blockedAmong(stuck: number, all: number): string {
@@ -116,7 +116,11 @@ export interface Problem {
   readonly mood: "bad" | "warn";
   readonly title: string;
   readonly message: string;
+  /** Whether the problem is that something could not be read. */
+  readonly isUnread?: true;
 }
+
+export const isUnread = ({ isUnread }: Problem) => isUnread === true;
 
 const WRONG: Readonly<Record<Known["type"], string>> = {
   WebhookCalled: "The API server does not ask Lifeboat about evictions",
@@ -136,17 +140,28 @@ export async function clusterProblems(cluster: Client): Promise<readonly Problem
   return known === undefined ? [unread("The conditions of Lifeboat")] : problemsOf(known);
 }
 
-/** Counts the objects that cannot be parsed. The lists of a page do not contain these objects. */
-export function countUnreadable() {
-  const counts = new Map<string, number>();
+/** Collects the parse errors of lists, by kind. The lists do not contain these objects. */
+export function collectUnreadable() {
+  const found = new Map<string, string[]>();
   return {
-    of: (kind: string) => ({ onOdd: () => void counts.set(kind, (counts.get(kind) ?? 0) + 1) }),
-    problems: (): readonly Problem[] => [...counts].map(([kind, count]) => unread(counted(count, kind))),
+    of(kind: string) {
+      const issues: string[] = [];
+      found.set(kind, issues);
+      return { onOdd: (issue: string) => void issues.push(issue) };
+    },
+    problems: () => [...found].flatMap(([kind, issues]) => unreadableProblems(kind, issues)),
   };
 }
 
-function unread(what: string): Problem {
-  return { mood: "warn", title: `${what} could not be read`, message: "This page is incomplete." };
+/** `issues` has one text for each object that cannot be parsed: `namespace/name: what is wrong`. */
+function unreadableProblems(kind: string, issues: readonly string[]): readonly Problem[] {
+  const [first] = issues;
+  return first === undefined ? [] : [unread(counted(issues.length, kind), ` Lifeboat cannot parse ${first}`)];
+}
+
+function unread(what: string, why = ""): Problem {
+  const message = `This page is incomplete.${why}`;
+  return { mood: "warn", title: `${what} could not be read`, message, isUnread: true };
 }
 
 /** Lists the problems that conditions report, the worst first. */

@@ -7,7 +7,7 @@ import type { Phase } from "../../shared/kube/evacuation.ts";
 import { ClusterError } from "../../shared/kube/failures.ts";
 import { ACTIVE_EVACUATIONS } from "../../shared/kube/selections.ts";
 import type { Target } from "../target.ts";
-import { clusterProblems, countUnreadable, type Problem, problemNotices } from "./cluster.ts";
+import { clusterProblems, collectUnreadable, isUnread, type Problem, problemNotices } from "./cluster.ts";
 import {
   badge,
   clusterPath,
@@ -61,7 +61,7 @@ export async function fleetPage({ visits, more }: OpenClusters): Promise<Shown> 
 async function readSummary(target: Target): Promise<Summary | string> {
   const cluster = target.connect(CLUSTER_SECONDS);
   try {
-    const unreadable = countUnreadable();
+    const unreadable = collectUnreadable();
     const evacuations = await cluster.list("evacuations", { ...ACTIVE_EVACUATIONS, ...unreadable.of("Evacuation") });
     const problems = [...(await clusterProblems(cluster)), ...unreadable.problems()];
     const byPhase = Map.groupBy(evacuations, ({ status }) => status.phase ?? "Pending");
@@ -75,6 +75,7 @@ async function readSummary(target: Target): Promise<Summary | string> {
 const blockedIn = ({ phases }: Summary) =>
   (phases.get("Blocked") ?? 0) + (phases.get("WaitingForExternalController") ?? 0);
 const activeIn = ({ phases }: Summary) => [...phases.values()].reduce((sum, count) => sum + count, 0);
+const isPartlySeen = ({ problems }: Summary) => problems.some(isUnread);
 const isWrong = ({ problems }: Summary) => problems.some(({ mood }) => mood === "bad");
 
 function stateOf({ found }: FleetEntry): Labelled {
@@ -82,7 +83,8 @@ function stateOf({ found }: FleetEntry): Labelled {
   if (isWrong(found)) return ["Lifeboat has a problem", "bad"];
   if (blockedIn(found) > 0) return ["Needs a person", "bad"];
   if (found.phases.has("BackingOff")) return ["Tries again", "warn"];
-  return activeIn(found) > 0 ? ["VMs are moving", "busy"] : ["Nothing to do", "good"];
+  if (activeIn(found) > 0) return ["VMs are moving", "busy"];
+  return isPartlySeen(found) ? ["Not certain", "warn"] : ["Nothing to do", "good"];
 }
 
 const ORDER: readonly Tone[] = ["bad", "warn", "busy", "good"];
@@ -101,7 +103,8 @@ function verdictOn(entries: readonly FleetEntry[]): string {
     ...(blocked > 0 ? [`${counted(blocked, "VM", ["waits", "wait"])} for a person`] : []),
     ...(moving > 0 ? [`${counted(moving, "VM", ["is", "are"])} leaving`] : []),
   ];
-  return parts.length === 0 ? "No VM has to leave its node." : `${parts.join(", ")}.`;
+  if (parts.length > 0) return `${parts.join(", ")}.`;
+  return summaries.some(isPartlySeen) ? "Lifeboat could not read everything." : "No VM has to leave its node.";
 }
 
 function clusterCard(entry: FleetEntry): Html {

@@ -124,19 +124,21 @@ const STATES: Readonly<Record<NodeState, Labelled>> = {
   InUse: ["In use", "quiet"],
 };
 
-/** Also returns whether the node might have a NodeEvacuation that could not be read. */
+/** Reads the node's maintenance. `unread` says which NodeEvacuations could not be read. */
 async function readMaintenance(node: string, client: Client) {
-  let isPartlySeen = false;
-  const onOdd = () => void (isPartlySeen = true);
-  const all = await client.list("nodeevacuations", { onOdd }).catch(noneOrUnread);
-  const maintenance = currentOf(all ?? [], node);
-  return { maintenance, isUnread: all === undefined || (isPartlySeen && maintenance === undefined) };
+  const odd: string[] = [];
+  const all = await client.list("nodeevacuations", { onOdd: (issue) => void odd.push(issue) }).catch(noneOrUnread);
+  if (all === undefined) return { isRead: false, unread: "The node's maintenance could not be read." };
+  const [first] = odd;
+  const might = `${counted(odd.length, "NodeEvacuation")} could not be read, and might be for this node`;
+  const unread = first === undefined ? undefined : `${might}: Lifeboat cannot parse ${first}`;
+  return { isRead: true, maintenance: currentOf(all, node), unread };
 }
 
 export async function nodePage(visit: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
   const { target } = visit;
   const client = target.connect(READ_SECONDS);
-  const [view, { maintenance, isUnread }] = await Promise.all([
+  const [view, { maintenance, isRead, unread }] = await Promise.all([
     readNode(name, target, recent),
     readMaintenance(name, client),
   ]);
@@ -148,13 +150,13 @@ export async function nodePage(visit: Visit, name: string, recent: RecentPreflig
     <h1>${visible(name)} ${badge(...STATES[state])}</h1>
     <p class="lead">${leadOf(view.progress)}</p>
     ${isPartlySeen ? notice("bad", html`<p>${PARTLY_SEEN}</p>`) : ""}
-    ${isUnread ? notice("warn", html`<p>The node's maintenance could not be read.</p>`) : ""}
+    ${unread === undefined ? "" : notice("warn", html`<p>${isolated(unread)}</p>`)}
     ${part === undefined ? "" : maintenancePart(part, { cluster, now, node: view.node })}
     ${state === "Draining" ? drainingPart(view.progress, now) : ""}
     ${section(state === "Draining" ? "Still here" : "VMs on this node", here, (rows) => vmTable(rows, cluster, now))}
     ${section("Other pods that block a drain", stuck, podTable)} ${state === "Drained" ? whenEmpty(name) : ""}
     ${section("Left recently", gone, (rows) => evacuationTable(rows, { cluster, now, most: MOST_GONE }))}
-    ${preflightPart(view, now)} ${actsPart(isUnread ? [] : actsOf(view, maintenance))}
+    ${preflightPart(view, now)} ${actsPart(isRead ? actsOf(view, maintenance) : [])}
     ${fromTerminal(
       shellLine("lifeboat", "explain", "node", name),
       shellLine("kubectl", "drain", name, "--ignore-daemonsets"),

@@ -19,7 +19,8 @@ const MOST_NODES = 300;
 export type RecentVms = Map<string, { readonly at: number; readonly byNode: VmsByNode }>;
 interface VmsByNode {
   readonly of: ReadonlyMap<string, { readonly vms: number; readonly held: number }>;
-  readonly odd: number;
+  /** A text for each VMI that cannot be parsed: `namespace/name: what is wrong`. */
+  readonly odd: readonly string[];
 }
 const MAX_AGE_MS = 30_000;
 const MOST_KEPT = 16;
@@ -37,8 +38,8 @@ export async function countVms(target: Target, { client, settings, recent }: Cou
   const now = target.platform.now().getTime();
   const known = recent.get(target.name);
   if (known !== undefined && now - known.at <= MAX_AGE_MS) return known.byNode;
-  let odd = 0;
-  const onOdd = () => void (odd += 1);
+  const odd: string[] = [];
+  const onOdd = (issue: string) => void odd.push(issue);
   const vmis = await client.list("virtualmachineinstances", { withinMs: COUNT_MS, onOdd }).catch(unlessUnreadable);
   if (vmis === undefined) return undefined;
   const running = Map.groupBy(

@@ -2,9 +2,10 @@
 import { html } from "hono/html";
 import { cooldownReason } from "../../shared/evacuation/cooldown.ts";
 import { guestPodUID } from "../../shared/evacuation/identity.ts";
-import { decideEviction, type EvictionDecision } from "../../shared/eviction/decide.ts";
+import { decideEviction, doMigrationsDecide, type EvictionDecision } from "../../shared/eviction/decide.ts";
 import { called } from "../../shared/evacuation/migration-cause.ts";
 import { movesText, EXPLAINED, strategyInForce } from "../../shared/eviction/explanation.ts";
+import type { Client } from "../../shared/kube/client.ts";
 import { type EvacuationFacts, isActive } from "../../shared/kube/evacuation.ts";
 import type { MigrationFacts, NamespacedName, PodFacts, VmiFacts } from "../../shared/kube/facts.ts";
 import { CREATED_BY_LABEL } from "../../shared/kube/names.ts";
@@ -26,6 +27,7 @@ import {
   type Html,
   isolated,
   lasting,
+  notice,
   type Tone,
   nodeLink,
   section,
@@ -47,41 +49,50 @@ interface VmView {
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
   readonly migration?: MigrationFacts | undefined;
-  /** The first kind of which an object could not be read. */
-  readonly unread?: Unread | undefined;
+  /** The kinds of which an object could not be read, with a reason. The reason is empty if the list could not be read. */
+  readonly issues: ReadonlyMap<Unread, string>;
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
 }
 
-type Unread = "evacuations" | "migrations" | "pod";
+const UNREAD = ["evacuations", "migrations", "pod"] as const;
+type Unread = (typeof UNREAD)[number];
 
 const REQUEST = { username: "explain", cause: "ApiEviction" } as const;
 
 async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
   const cluster = target.connect(READ_SECONDS);
-  const odd: Unread[] = [];
-  const noting = (kind: Unread) => () => void odd.push(kind);
+  const issues = new Map<Unread, string>();
+  const noting = (kind: Unread) => (issue: string) => void issues.set(kind, `: Lifeboat cannot parse ${issue}`);
   const [vmi, evacuations, listed, { settings }] = await Promise.all([
     cluster.get("virtualmachineinstances", key),
     readEvacuationsOf(key, cluster, noting("evacuations")),
     readMigrationsOf([key], cluster, noting("migrations")).catch(noneOrUnread),
     target.settings(cluster),
   ]);
-  if (listed === undefined) odd.push("migrations");
+  if (listed === undefined) issues.set("migrations", "");
   const migrations = listed ?? [];
-  const past = { evacuations, settings, migration: migrations.find((one) => !isFinal(one)), unread: odd[0] };
+  const past = { evacuations, settings, migration: migrations.find((one) => !isFinal(one)), issues };
   if (vmi === undefined) {
-    if ([evacuations, migrations, odd].every(({ length }) => length === 0)) throw new RejectionError("VmNotFound");
-    return past;
+    if ([evacuations, migrations, [...issues]].some(({ length }) => length > 0)) return past;
+    throw new RejectionError("VmNotFound");
   }
-  const uid = guestPodUID(vmi);
-  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid }, onOdd: noting("pod") };
-  const pod = (await cluster.list("pods", own)).find((one) => one.uid === uid);
-  if (pod === undefined || past.unread !== undefined) {
-    return { ...past, vmi, unread: odd[0], ...(pod && { pod }) };
-  }
+  const pod = await readPod(vmi, cluster, noting("pod"));
+  if (pod === undefined) return { ...past, vmi };
+  if (issues.has("evacuations") || (issues.has("migrations") && doMigrationsDecide(vmi))) return { ...past, vmi, pod };
   const facts = { pod, vmi, evacuations, settings, now: target.platform.now(), request: REQUEST };
   return { ...past, vmi, pod, decision: decideEviction({ ...facts, migrations }) };
+}
+
+/** Reads the pod of the VM's guest. Calls `onOdd` if the guest's pod might be one that cannot be parsed. */
+async function readPod(vmi: VmiFacts, cluster: Client, onOdd: (issue: string) => void): Promise<PodFacts | undefined> {
+  const odd: string[] = [];
+  const own = { namespace: vmi.namespace, labels: { [CREATED_BY_LABEL]: vmi.uid } };
+  const pods = await cluster.list("pods", { ...own, onOdd: (issue) => void odd.push(issue) });
+  const uid = guestPodUID(vmi);
+  const pod = pods.find((one) => one.uid === uid);
+  if (pod === undefined) odd.slice(0, 1).forEach(onOdd);
+  return pod;
 }
 
 export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> {
@@ -97,8 +108,10 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   const main = html`${crumbs([cluster, clusterPath(cluster)], [`${namespace}/${name}`])}
     <h1>${visible(name)} <span class="muted">in ${visible(namespace)}</span></h1>
     <p class="lead">${verdictOn(view, current, now)}</p>
+    ${UNREAD.filter((kind) => view.issues.has(kind)).map((kind) => unreadNotice(kind, view))}
     ${vmi === undefined || isFinal(vmi) ? "" : evictionPart(view)}
-    ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })} ${actsPart(actsOnVm(view, key))}
+    ${vmi === undefined ? "" : vmPart(view, vmi, { cluster, now })}
+    ${actsPart(view.issues.has("evacuations") ? [] : actsOnVm(view, key))}
     ${section("Evacuations", evacuations.toSorted(oldestFirst).toReversed(), (rows) => evacuationTable(rows, options))}
     ${fromTerminal(
       ...(pod === undefined ? [] : [shellLine("lifeboat", "explain", "pod", pod.name, "-n", namespace)]),
@@ -108,12 +121,16 @@ export async function vmPage(visit: Visit, key: NamespacedName): Promise<Shown> 
   return { title: `${namespace}/${name}`, every: EVERY_SECONDS, main };
 }
 
+function unreadNotice(kind: Unread, { issues }: VmView): Html {
+  return notice("warn", html`<p>${isolated(`The VM's ${kind} could not be read${issues.get(kind) ?? ""}`)}</p>`);
+}
+
 function verdictOn(view: VmView, current: EvacuationFacts | undefined, now: Date): Html | string {
   const { vmi, migration } = view;
   if (vmi === undefined) return "The VM does not run. This page shows its history.";
   if (isFinal(vmi)) return "The VM has ended. This page shows its history.";
   if (current === undefined && migration !== undefined) return isolated(sentence(movesText(migration)));
-  if (current === undefined && view.unread !== undefined) return onEviction(view).outcome;
+  if (current === undefined && view.issues.size > 0) return onEviction(view).outcome;
   if (current === undefined) return `The VM stays where it is. ${onEviction(view).outcome}`;
   const { spec, status } = current;
   const refused = secondsUntil(spec.deadline, now);
@@ -130,12 +147,10 @@ interface OnEviction {
   readonly outcome: string;
 }
 
-function onEviction({ decision, unread, vmi, settings }: VmView): OnEviction {
+function onEviction({ decision, issues, vmi, settings }: VmView): OnEviction {
   if (decision === undefined) {
     const outcome =
-      unread === undefined
-        ? "The VM has no pod that could be evicted."
-        : `The VM's ${unread} could not be read, so Lifeboat cannot say what an eviction would do.`;
+      issues.size === 0 ? "The VM has no pod that could be evicted." : "Lifeboat cannot say what an eviction would do.";
     return { mood: "warn", answer: "Unknown", outcome };
   }
   const { verdict, reason } = decision;

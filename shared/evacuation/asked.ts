@@ -143,7 +143,7 @@ function held(q: RequestCase): Next {
 function pauseOf(ne: NodeEvacuationFacts | undefined): string | undefined {
   if (ne?.spec.progress !== "Paused") return undefined;
   const issue = ne.owner?.unreadable;
-  return issue === undefined ? MESSAGES.paused : MESSAGES.ownerUnreadable(issue);
+  return issue === undefined ? MESSAGES.paused(ne.owner !== undefined) : MESSAGES.ownerUnreadable(issue);
 }
 
 function restarted({ f }: RequestCase): Next {

@@ -15,8 +15,8 @@ const WITHDRAWN = "spec.intent is Withdrawn";
 const REFUSED = (e: EvacuationFacts) =>
   `KubeVirt refuses to start the VM; Lifeboat asks again every minute. ${startCommand(e)} says why`;
 
-/** Returns, for example, `1 attempt has failed`. If `most` is not less than `attempts`: `2 of 5 attempts have failed`. */
-export function haveFailed(attempts: number, most = 0): string {
+/** Returns, for example, `1 attempt has failed`. If `attempts` is at most `most`: `2 of 5 attempts have failed`. */
+export function failedText(attempts: number, most = 0): string {
   const all = Math.max(attempts, most);
   const count = attempts <= most ? `${attempts} of ${most}` : `${attempts}`;
   return `${count} ${all === 1 ? "attempt" : "attempts"} ${attempts === 1 ? "has" : "have"} failed`;
@@ -111,7 +111,7 @@ export const EVACUATION_MESSAGES = {
   noExecuteTaintGone: (nodeName: string) => `node ${nodeName} no longer has the NoExecute taint`,
   preemptionOver: ({ name }: Pod) => `the scheduler no longer deletes pod ${name}`,
   markRemoved: "evacuationNodeName was removed from the VMI",
-  exhausted: (attempts: number, last: string) => `${haveFailed(attempts)}; the last failure: ${last}`,
+  exhausted: (attempts: number, last: string) => `${failedText(attempts)}; the last failure: ${last}`,
   moved: (from: string | undefined, to: string | undefined) =>
     `moved${from === undefined ? "" : ` from node ${from}`} to ${to === undefined ? "another namespace or cluster" : `node ${to}`}`,
   movedBy: (message: string, cause: string) => `${message} (cause ${cause})`,
@@ -141,8 +141,9 @@ export const EVACUATION_MESSAGES = {
       : "KubeVirt has the request, but virt-controller has not acted on it",
   requestHeld: (why: string) =>
     `KubeVirt has not acted on the request, and Lifeboat does not repeat the request: ${why}`,
-  paused: "spec.progress of the NodeEvacuation is Paused",
-  ownerUnreadable: (issue: string) => `Lifeboat cannot read the RollingMaintenance, which might be paused: ${issue}`,
+  paused: (isPart: boolean) =>
+    `spec.progress of the NodeEvacuation${isPart ? " or of its RollingMaintenance" : ""} is Paused`,
+  ownerUnreadable: (issue: string) => `Lifeboat cannot read the RollingMaintenance, which might be paused (${issue})`,
   nodeSchedulable: "the VM's node is schedulable",
   shutsDown: "the guest shuts down",
   startsElsewhere: "KubeVirt starts the VM on another node",

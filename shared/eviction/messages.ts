@@ -1,7 +1,7 @@
 /** Contains the refusals and warnings for callers, and explains who can fix what blocks a VM. */
 import { plain } from "../kube/plain.ts";
 import type { PodFacts, VmiFacts } from "../kube/facts.ts";
-import { EVACUATION_MESSAGES, haveFailed } from "../evacuation/messages.ts";
+import { EVACUATION_MESSAGES, failedText } from "../evacuation/messages.ts";
 import type { EvacuationFacts } from "../kube/evacuation.ts";
 import { isTrouble } from "../evacuation/not-started.ts";
 import { isBeingReceived, ownValue } from "../kube/objects.ts";
@@ -181,7 +181,7 @@ function progressText({ status }: EvacuationFacts, { vmi, nodeName, maxAttempts 
     case "Withdrawn":
       return `the last evacuation of ${vmi} was withdrawn: stop the drain to keep the VM on its node. Lifeboat starts no new evacuation before ${until}, but KubeVirt itself can still evacuate the VM`;
     case "BackingOff":
-      return `evacuation of ${vmi} waits until ${until}, because ${haveFailed(attempts, maxAttempts)}: ${message}`;
+      return `evacuation of ${vmi} waits until ${until}, because ${failedText(attempts, maxAttempts)}: ${message}`;
     case "Blocked":
       return `${vmi} cannot leave node ${nodeName}: ${message}; ${remedyOfBlocked(reason)}`;
     case "WaitingForExternalController":

@@ -31,7 +31,7 @@ export async function readKubeVirt(cluster: Client): Promise<KubeVirtFacts | und
 export async function readEvacuationsOf(
   key: NamespacedName,
   cluster: Client,
-  onOdd?: () => void,
+  onOdd?: (issue: string) => void,
 ): Promise<readonly EvacuationFacts[]> {
   if (!isVmiKey(key)) return [];
   return await cluster.list("evacuations", { ...selectEvacuationsOf(key), ...(onOdd && { onOdd }) });
@@ -78,7 +78,7 @@ export async function readFinishedMigrations(cluster: Client): Promise<readonly 
 export async function readMigrationsOf(
   vmis: readonly NamespacedName[],
   cluster: Client,
-  onOdd?: () => void,
+  onOdd?: (issue: string) => void,
 ): Promise<readonly MigrationFacts[]> {
   const selections = selectMigrationsOf(vmis).map((one) => ({ ...one, ...(onOdd && { onOdd }) }));
   const lists = await Promise.all(selections.map((one) => cluster.list("virtualmachineinstancemigrations", one)));

@@ -2,7 +2,7 @@
  * All messages of a preflight and of a drain's progress. They say what happens to a pod, why it happens, and what is
  * unknown.
  */
-import { haveFailed } from "../evacuation/messages.ts";
+import { failedText } from "../evacuation/messages.ts";
 import { called } from "../evacuation/migration-cause.ts";
 import { pinnedBecause } from "../eviction/messages.ts";
 import type { MigrationFacts, NodeFacts, PodFacts, VmiFacts } from "../kube/facts.ts";
@@ -95,7 +95,7 @@ export const PREFLIGHT_MESSAGES = {
   whetherItMoves: ({ namespace, name }: VmiFacts, why: string) => `whether VM ${namespace}/${name} moves: ${why}`,
   longName: `its name is longer than ${LONGEST_LABEL} characters`,
   wasAbandoned: (message: string) => `its last evacuation was abandoned: ${message}`,
-  attemptsFailed: (attempts: number, message: string) => `${haveFailed(attempts)}; ${message}`,
+  attemptsFailed: (attempts: number, message: string) => `${failedText(attempts)}; ${message}`,
   targetNotPlaced: ({ name }: Named) => `the target pod of its migration ${name} has no node yet`,
   whetherQuotaSuffices: (quota: QuotaFacts, why: string) =>
     `whether ResourceQuota ${keyOf(quota)} leaves enough for a target pod: ${why}`,

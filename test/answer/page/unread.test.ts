@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { status } from "../../support/answers.ts";
 import { vmiObject } from "../../support/cluster/objects.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
-import { evacuation, pod, vmi } from "../../support/fixtures.ts";
+import { evacuation, migration, pod, vmi } from "../../support/fixtures.ts";
 import type { JsonObject } from "../../support/json.ts";
 import { clusterOf, UNDER_WAY, WEEKEND } from "./support/scene.ts";
 import { arriveAt, mainOf, words } from "./support/visitor.ts";
@@ -51,43 +51,57 @@ async function shownWith(path: string, objects: Objects): Promise<string> {
   return words(mainOf(await there.get(path)));
 }
 
-/** Makes the objects of a kind unreadable, and returns the text of a page and its HTTP status. */
-async function pageWithout(path: string, resource: string) {
+/** Makes the objects of a kind unreadable, and returns the answer to a request for a page. */
+async function pageWithout(path: string, resource: string, { isOff = false } = {}) {
   const cluster = clusterOf({
-    vms: [vmi()],
+    vms: isOff ? [] : [vmi()],
     evacuations: [evacuation({ status: { phase: "Migrating", sourceNode: "node01" } })],
+    migrations: [migration({ phase: "Succeeded" })],
     nodeEvacuation: { status: UNDER_WAY },
     rolling: WEEKEND,
   });
+  if (!isOff) cluster.api.put("pods", podObject(pod()));
   for (const one of cluster.api.objects(resource)) cluster.api.put(resource, { ...one, status: "none" });
   const there = await arriveAt({ prod: cluster, quiet: clusterOf({}) });
   const answer = await there.get(path);
   return { code: answer.code, text: words(mainOf(answer)) };
 }
 
-describe("a maintenance object that cannot be parsed", () => {
+describe("an object that cannot be parsed is named, and not taken for absent", () => {
   // prettier-ignore
-  test.each([
-    [FLEET,   "evacuations",                      "1 Evacuation could not be read"],
-    [CLUSTER, "evacuations",                      "1 Evacuation could not be read"],
-    [CLUSTER, "nodes",                            "2 nodes could not be read"],
-    [CLUSTER, "nodeevacuations",                  "1 NodeEvacuation could not be read"],
-    [CLUSTER, "rollingmaintenances",              "1 RollingMaintenance could not be read"],
-    [NODE,    "nodeevacuations",                  "The node's maintenance could not be read"],
-    [VM,      "evacuations",                      "The VM's evacuations could not be read"],
-  ])("%s with an unreadable object among the %s says: %s", async (...[path, resource, says]) => {
+  test.each<[path: string, resource: string, says: string, not: string]>([
+    [FLEET,   "evacuations",                      "1 Evacuation could not be read. This page is incomplete. Lifeboat cannot parse apps/", "prod Nothing to do"],
+    [CLUSTER, "evacuations",                      "1 Evacuation could not be read. This page is incomplete. Lifeboat cannot parse apps/", "All is quiet"],
+    [CLUSTER, "nodes",                            "2 nodes could not be read. This page is incomplete. Lifeboat cannot parse node01: ",  "All is quiet"],
+    [CLUSTER, "nodeevacuations",                  "1 NodeEvacuation could not be read. This page is incomplete. Lifeboat cannot parse kernel: ", "All is quiet"],
+    [CLUSTER, "rollingmaintenances",              "1 RollingMaintenance could not be read. This page is incomplete. Lifeboat cannot parse weekend: ", "All is quiet"],
+    [NODE,    "nodeevacuations",                  "1 NodeEvacuation could not be read, and might be for this node: Lifeboat cannot parse kernel: ", "Empty of VMs"],
+    [VM,      "evacuations",                      "The VM's evacuations could not be read: Lifeboat cannot parse apps/", "lifeboat evacuate"],
+    [VM,      "virtualmachineinstancemigrations", "The VM's migrations could not be read: Lifeboat cannot parse apps/",  "cannot say what an eviction"],
+  ])("%s with an unreadable object among the %s says: %s", async (...[path, resource, says, not]) => {
     expect((await pageWithout(path, "nothing")).text).not.toContain("could not be read");
-    expect((await pageWithout(path, resource)).text).toContain(says);
+    const { text } = await pageWithout(path, resource);
+    expect(text).toContain(says);
+    expect(text).not.toContain(not);
   });
+
+  test.each(["evacuations", "virtualmachineinstancemigrations"])(
+    "a VM that is off with unreadable %s",
+    async (kind) => {
+      const { code, text } = await pageWithout(VM, kind, { isOff: true });
+      expect([code, text]).toEqual([200, expect.stringContaining("could not be read: Lifeboat cannot parse apps/")]);
+    },
+  );
 
   // prettier-ignore
   test.each([
     [`${CLUSTER}/nodeevacuations/kernel`,      "nodeevacuations"],
     [`${CLUSTER}/rollingmaintenances/weekend`, "rollingmaintenances"],
-  ])("its own page %s is not answered with 404", async (...[path, resource]) => {
+    [VM,                                       "virtualmachineinstances"],
+  ])("its own page %s says that the object has to be corrected", async (...[path, resource]) => {
     expect((await pageWithout(path, "nothing")).code).toBe(200);
     const { code, text } = await pageWithout(path, resource);
-    expect([code, text]).toEqual([502, expect.stringContaining("Lifeboat cannot parse")]);
+    expect([code, text]).toEqual([502, expect.stringMatching(/^The object cannot be read Lifeboat cannot parse .* The page is back when the object is corrected\./u)]);
   });
 });
 

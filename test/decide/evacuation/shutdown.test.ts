@@ -133,7 +133,8 @@ describe("an Evacuation by a stop", () => {
 // prettier-ignore
 test.each<[string, Partial<Asking>, why: string]>([
   ["the NodeEvacuation is paused",              { ne: started({ spec: { progress: "Paused" } }) }, "spec.progress of the NodeEvacuation is Paused"],
-  ["its RollingMaintenance cannot be parsed",   { ne: started({ owner: { name: "weekend", uid: "rm" } }) }, "Lifeboat cannot read the RollingMaintenance, which might be paused: weekend: spec"],
+  ["its RollingMaintenance cannot be parsed",   { ne: started({ owner: { name: "weekend", uid: "rm" } }) }, "Lifeboat cannot read the RollingMaintenance, which might be paused \\(weekend: spec\\)"],
+  ["its RollingMaintenance is paused",          { ne: started({ spec: { progress: "Paused" }, owner: { name: "other", uid: "rm" } }) }, "spec.progress of the NodeEvacuation or of its RollingMaintenance is Paused"],
   ["the node is uncordoned",                    { node: node() },                                  "the VM's node is schedulable"],
 ])("a request that is not repeated because %s says so", (_, asking, why) => {
   const around = { ...SAME, ...asking };
