@@ -97,7 +97,7 @@ function verdictOn(lines: readonly NodeLine[], sorted: Sorted, problems: readonl
   ];
   const size = counted(lines.length, "node");
   if (parts.length > 0) return `${parts.join(", ")}. ${size}.`;
-  return problems.some(isUnread) ? `Lifeboat could not read everything: ${size}.` : `All is quiet: ${size}.`;
+  return problems.some(isUnread) ? `Lifeboat could not read everything. It sees ${size}.` : `All is quiet: ${size}.`;
 }
 
 function blockedAmong(stuck: number, all: number): string {

@@ -109,7 +109,7 @@ const BY_REASON: Partial<Record<Reason, Words>> = {
   VmNotFound:           ["No such virtual machine", "The VM does not run, and no evacuation or migration of it is left. The setting evacuation.historySeconds limits how long Lifeboat keeps an ended evacuation."],
   InvalidConfiguration: ["Lifeboat is not set up for this cluster", "The entry of the cluster in CLUSTERS or in the registry is not valid. Lifeboat's log says why, and so does lifeboat doctor."],
   ClusterUnavailable:   ["The cluster cannot be read", "Until Lifeboat can read the cluster, the webhook's failurePolicy decides whether an eviction is allowed. Try again in a moment, or run lifeboat doctor."],
-  ObjectUnreadable:     ["The object cannot be read", "The page is back when the object is corrected."],
+  ObjectUnreadable:     ["The object cannot be read", "Correct the object, then reload this page."],
   InternalError:        ["Something went wrong", "Lifeboat cannot show this page because of an unexpected error. Lifeboat's log describes the error. Your VMs are not affected."],
 };
 

@@ -12,7 +12,7 @@ import {
 } from "../../shared/kube/node-evacuation.ts";
 import { asPartOf } from "../../shared/kube/rolling-maintenance.ts";
 import { secondsUntil, withoutFractions } from "../../shared/settings/time.ts";
-import { noneOrUnread, RejectionError } from "../errors.ts";
+import { noneOrUnread, RejectionError, unlessUnreadable } from "../errors.ts";
 import { actsOnMaintenance, actsPart } from "./acts.ts";
 import {
   ago,
@@ -184,7 +184,7 @@ export async function nodeEvacuationPage({ target }: Visit, name: string): Promi
   const client = target.connect(READ_SECONDS);
   const ne = await findByName("nodeevacuations", name, client);
   if (ne === undefined) throw new RejectionError("NodeEvacuationNotFound");
-  const node = await client.get("nodes", named(ne.spec.nodeName));
+  const node = await client.get("nodes", named(ne.spec.nodeName)).catch(unlessUnreadable);
   const around = { cluster: target.name, now: target.platform.now(), node };
   const main = html`${crumbs([target.name, clusterPath(target.name)], [name])}
     <h1>${visible(name)} ${phaseBadge(ne)}</h1>

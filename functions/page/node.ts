@@ -124,7 +124,10 @@ const STATES: Readonly<Record<NodeState, Labelled>> = {
   InUse: ["In use", "quiet"],
 };
 
-/** Reads the node's maintenance. `unread` says which NodeEvacuations could not be read. */
+/**
+ * Reads the node's maintenance. `unread` says which NodeEvacuations could not be read. `isRead` is false if one of them
+ * might be the node's current one.
+ */
 async function readMaintenance(node: string, client: Client) {
   const odd: string[] = [];
   const all = await client.list("nodeevacuations", { onOdd: (issue) => void odd.push(issue) }).catch(noneOrUnread);
@@ -132,7 +135,9 @@ async function readMaintenance(node: string, client: Client) {
   const [first] = odd;
   const might = `${counted(odd.length, "NodeEvacuation")} could not be read, and might be for this node`;
   const unread = first === undefined ? undefined : `${might}: Lifeboat cannot parse ${first}`;
-  return { isRead: true, maintenance: currentOf(all, node), unread };
+  const maintenance = currentOf(all, node);
+  const isCertain = first === undefined || (maintenance !== undefined && !hasEnded(maintenance));
+  return { isRead: isCertain, maintenance, unread };
 }
 
 export async function nodePage(visit: Visit, name: string, recent: RecentPreflights): Promise<Shown> {
@@ -173,7 +178,7 @@ function actsOf({ preflight: { pods }, node }: NodeView, maintenance: NodeEvacua
 const PARTLY_SEEN =
   "Lifeboat cannot read every pod and VMI of this node: this page might not show every VM that runs here. The log of Lifeboat names the object that cannot be read.";
 
-function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string {
+function leadOf({ state, here, gone, pods, isPartlySeen, areEvacuationsPartlySeen }: NodeProgress): string {
   const vms = here.length;
   if (isPartlySeen && vms === 0) return "Lifeboat has found no VM on this node, but could not read every object.";
   switch (state) {
@@ -185,7 +190,9 @@ function leadOf({ state, here, gone, pods, isPartlySeen }: NodeProgress): string
     case "Drained":
       return `No VM is left on this node.${pods.length === 0 ? "" : ` ${counted(pods.length, "other pod", ["is", "are"])} still on it.`} The node takes no new pods.`;
     case "Cordoned":
-      return `The node takes no new pods. Nothing evacuates its ${counted(vms, "VM")} yet.`;
+      return areEvacuationsPartlySeen
+        ? "The node takes no new pods. Lifeboat could not read every Evacuation of its VMs."
+        : `The node takes no new pods. Nothing evacuates its ${counted(vms, "VM")} yet.`;
     case "InUse":
       return vms === 0 ? "No VM runs on this node." : `${counted(vms, "VM", ["runs", "run"])} on this node.`;
   }

@@ -89,7 +89,7 @@ export interface NodeLine {
   readonly blocked: number;
   /**
    * The number of VMs on the node, and how many of them would block a drain. Undefined if Lifeboat could not count the
-   * VMs.
+   * VMs, or found no VM on the node but could not read every VMI.
    */
   readonly onIt: { readonly vms: number; readonly held: number } | undefined;
 }
@@ -127,7 +127,7 @@ export function nodeLines(
       departures,
       left: seen.length,
       blocked: departures.active.filter(isBlocked).length + held,
-      onIt: vmCounts && (vmCounts.of.get(node.name) ?? { vms: 0, held: 0 }),
+      onIt: vmCounts && (vmCounts.of.get(node.name) ?? (vmCounts.odd.length > 0 ? undefined : { vms: 0, held: 0 })),
     };
   });
   const rank = ({ state }: NodeLine) => STATES.indexOf(state);

@@ -116,6 +116,8 @@ export interface PreflightFacts extends Moment {
    * True if a pod or a VMI of the node cannot be parsed. If true, a running guest may be missing in `pods` and `vmis`.
    */
   readonly isPartlySeen?: boolean;
+  /** True if an Evacuation from the node cannot be parsed. If true, it may be missing in `evacuations`. */
+  readonly areEvacuationsPartlySeen?: boolean;
   /** How kube-scheduler scores nodes. Absent if kube-scheduler uses its default profile. */
   readonly scoring?: "MostAllocated" | undefined;
   /** The seed of the random choices between nodes with the same score. If absent, no choice is random. */

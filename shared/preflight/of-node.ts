@@ -82,6 +82,7 @@ export function podsOfNode(name: string, flags: DrainFlags, { facts, settings, n
     migrations: migrations.items,
     unread,
     ...(isPartlySeen && { isPartlySeen }),
+    ...(evacuations.unread.length > 0 && { areEvacuationsPartlySeen: true }),
   };
 }
 

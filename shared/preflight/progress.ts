@@ -158,6 +158,8 @@ export interface NodeProgress extends Departures {
   readonly pods: readonly Subject[];
   /** True if a running guest of the node may be missing in these lists. */
   readonly isPartlySeen: boolean;
+  /** True if an Evacuation from the node may be missing in `active` and `gone`. */
+  readonly areEvacuationsPartlySeen: boolean;
 }
 
 export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = subjectsOf(f)): NodeProgress {
@@ -165,6 +167,7 @@ export function nodeProgress(f: PreflightFacts, subjects: readonly Subject[] = s
   const departures = { ...departuresFrom(f), isPartlySeen: f.isPartlySeen === true };
   return {
     ...departures,
+    areEvacuationsPartlySeen: f.areEvacuationsPartlySeen === true,
     state: nodeState(f, here.length, departures),
     here,
     pods: subjects.filter((one) => one.verdict.vmi === undefined && !isMinor(one)),

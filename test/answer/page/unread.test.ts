@@ -1,5 +1,6 @@
 /** Tests that a page never shows a list as empty if Lifeboat could not read the list. */
 import { describe, expect, test } from "vitest";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { status } from "../../support/answers.ts";
 import { vmiObject } from "../../support/cluster/objects.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
@@ -51,17 +52,26 @@ async function shownWith(path: string, objects: Objects): Promise<string> {
   return words(mainOf(await there.get(path)));
 }
 
+interface State {
+  readonly isOff?: boolean;
+  readonly is?: Partial<VmiFacts>;
+}
+
 /** Makes the objects of a kind unreadable, and returns the answer to a request for a page. */
-async function pageWithout(path: string, resource: string, { isOff = false } = {}) {
+async function pageWithout(path: string, resource: string, { isOff = false, is = {} }: State = {}) {
+  const isAboutEvacuations = resource === "evacuations" || path === VM;
   const cluster = clusterOf({
-    vms: isOff ? [] : [vmi()],
-    evacuations: [evacuation({ status: { phase: "Migrating", sourceNode: "node01" } })],
+    cordoned: path === NODE,
+    vms: isOff ? [] : [vmi(is)],
+    evacuations: isAboutEvacuations ? [evacuation({ status: { phase: "Migrating", sourceNode: "node01" } })] : [],
     migrations: [migration({ phase: "Succeeded" })],
     nodeEvacuation: { status: UNDER_WAY },
     rolling: WEEKEND,
   });
   if (!isOff) cluster.api.put("pods", podObject(pod()));
-  for (const one of cluster.api.objects(resource)) cluster.api.put(resource, { ...one, status: "none" });
+  // The field selectors of the requests must still select the objects.
+  const part = path === NODE ? "spec" : "status";
+  for (const one of cluster.api.objects(resource)) cluster.api.put(resource, { ...one, [part]: "none" });
   const there = await arriveAt({ prod: cluster, quiet: clusterOf({}) });
   const answer = await there.get(path);
   return { code: answer.code, text: words(mainOf(answer)) };
@@ -75,7 +85,8 @@ describe("an object that cannot be parsed is named, and not taken for absent", (
     [CLUSTER, "nodes",                            "2 nodes could not be read. This page is incomplete. Lifeboat cannot parse node01: ",  "All is quiet"],
     [CLUSTER, "nodeevacuations",                  "1 NodeEvacuation could not be read. This page is incomplete. Lifeboat cannot parse kernel: ", "All is quiet"],
     [CLUSTER, "rollingmaintenances",              "1 RollingMaintenance could not be read. This page is incomplete. Lifeboat cannot parse weekend: ", "All is quiet"],
-    [NODE,    "nodeevacuations",                  "1 NodeEvacuation could not be read, and might be for this node: Lifeboat cannot parse kernel: ", "Empty of VMs"],
+    [NODE,    "nodeevacuations",                  "1 NodeEvacuation could not be read, and might be for this node: Lifeboat cannot parse kernel: ", "lifeboat drain"],
+    [NODE,    "evacuations",                      "Lifeboat could not read every Evacuation of its VMs", "Nothing evacuates"],
     [VM,      "evacuations",                      "The VM's evacuations could not be read: Lifeboat cannot parse apps/", "lifeboat evacuate"],
     [VM,      "virtualmachineinstancemigrations", "The VM's migrations could not be read: Lifeboat cannot parse apps/",  "cannot say what an eviction"],
   ])("%s with an unreadable object among the %s says: %s", async (...[path, resource, says, not]) => {
@@ -83,6 +94,18 @@ describe("an object that cannot be parsed is named, and not taken for absent", (
     const { text } = await pageWithout(path, resource);
     expect(text).toContain(says);
     expect(text).not.toContain(not);
+  });
+
+  test("a VM whose answer to an eviction depends on unreadable migrations has no answer", async () => {
+    const is = { liveMigratable: { migratable: false }, evacuationNodeName: "node01" };
+    const kind = "virtualmachineinstancemigrations";
+    expect((await pageWithout(VM, "nothing", { is })).text).not.toContain("cannot say what an eviction would do");
+    expect((await pageWithout(VM, kind, { is })).text).toContain("cannot say what an eviction would do");
+  });
+
+  test("the page of a NodeEvacuation does not depend on its Node", async () => {
+    const { code, text } = await pageWithout(`${CLUSTER}/nodeevacuations/kernel`, "nodes");
+    expect([code, text]).toEqual([200, expect.stringContaining("2 of 4 VMs are left")]);
   });
 
   test.each(["evacuations", "virtualmachineinstancemigrations"])(
@@ -101,7 +124,7 @@ describe("an object that cannot be parsed is named, and not taken for absent", (
   ])("its own page %s says that the object has to be corrected", async (...[path, resource]) => {
     expect((await pageWithout(path, "nothing")).code).toBe(200);
     const { code, text } = await pageWithout(path, resource);
-    expect([code, text]).toEqual([502, expect.stringMatching(/^The object cannot be read Lifeboat cannot parse .* The page is back when the object is corrected\./u)]);
+    expect([code, text]).toEqual([502, expect.stringMatching(/^The object cannot be read Lifeboat cannot parse .* Correct the object, then reload this page\./u)]);
   });
 });
 
@@ -124,6 +147,6 @@ describe("an object that cannot be parsed is not taken for absent", () => {
   ])("%s says that it is incomplete", async (_, path, objects, says) => {
     const text = await shownWith(path, objects);
     expect(text).toContain(says);
-    expect(text).not.toMatch(/Empty of VMs|No VM is left|Every VM has left|no pod that could/);
+    expect(text).not.toMatch(/Empty of VMs|No VM is left|No VM to move|Every VM has left|no pod that could/);
   });
 });
