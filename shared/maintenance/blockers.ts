@@ -135,7 +135,7 @@ export function isQuiet({ fate, blocker, isHeldBack }: VmView): boolean {
 /** Returns whether the drain waits until this pod has left the node. */
 export function isLeft(subject: Subject, { ne }: Pick<NodeWorld, "ne">): boolean {
   const { pod, verdict } = subject;
-  const isVms = verdict.vmi !== undefined || verdict.outcome === "Waits" || isOfVm(pod);
+  const isVms = verdict.vmi !== undefined || isOfVm(pod);
   return (!isMinor(subject) || isCompleted(subject)) && (isVms || ne.spec.otherPods !== "Leave");
 }
 

@@ -51,7 +51,10 @@ function cancelled(w: NodeWorld): NodeNext | undefined {
 
 /** The node no longer exists. Stopped VMs start on other nodes. */
 function nodeGone(w: NodeWorld): NodeNext | undefined {
-  if (nodeToDrain(w) !== undefined) return undefined;
+  return nodeToDrain(w) === undefined ? gone(w) : undefined;
+}
+
+function gone(w: NodeWorld): NodeNext {
   return { phase: "Gone", message: MESSAGES.nodeGone(w.ne.spec.nodeName), first: withdrawals(w), again: true };
 }
 
@@ -159,7 +162,8 @@ function judged(w: NodeWorld): NodeNext | undefined {
   const { ne, now } = w;
   if (hasStarted(ne)) return undefined;
   const facts = preflightBeside(w);
-  if (facts === undefined) return undefined;
+  // The node was deleted between two reads.
+  if (facts === undefined) return gone(w);
   const { found } = forecastOf(facts, w);
   const { verdict } = found;
   const { startIf } = ne.spec;

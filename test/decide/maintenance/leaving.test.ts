@@ -52,7 +52,7 @@ describe("other pods", () => {
     ["that are launcher pods left by a migration are evicted", { left: { pods: [left] } },                                "Evacuating EvictPod", []],
     ["that are launcher pods left by a migration are evicted once",                           { left: { pods: [{ ...left, deleting: true }] } },         "Evacuating",          []],
     ["that have ended are evicted even with otherPods Leave",   { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [done, left] } }, "Evacuating EvictPod", []],
-    ["stay with otherPods Leave",                             { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [cart, lone] } }, "Evacuated Uncordon", []],
+    ["stay with otherPods Leave",                             { ne: started({ spec: { otherPods: "Leave" } }), left: { pods: [cart, lone, engine], budgets: [foreignBudget("im-1", "im")] } }, "Evacuated Uncordon", []],
     ["wait for a VM that its strategy shuts down, which is evicted", { vmis: [none], ...vm(), left: { pods: [launcher("web")], vmis: [none] } }, "Evacuating Event EvictPod", []],
     ["wait for a VM that its strategy shuts down and a budget keeps",          { vmis: [none], ...vm(), left: { pods: [launcher("web", { labels: { ...launcher("web").labels, app: "guarded" } })], vmis: [none], budgets } }, "Evacuating", ["BudgetExhausted"]],
     ["wait for a launcher pod that does not start",   { left: { pods: [launcher("web")], vmis: [starting] } },   "Evacuating",          ["NotScheduled"]],
