@@ -54,6 +54,13 @@ const WAITS = "Evacuating, Drained False; volumes that are not detached yet";
 const SAYS = "Evacuated, Drained True; volumes that are still attached to the node (kubectl get volumeattachments)";
 const UNKNOWN = "Evacuated, Drained True; Lifeboat does not know whether volumes are still attached to the node";
 
+const besideOpen = started({
+  status: { outcomes: [...leftBefore(9).status.outcomes, { namespace: "apps", name: "odd", uid: "vmi-odd" }] },
+});
+const ODD_VMI = {
+  "virtualmachineinstances apps/odd": failing({ reason: "Unintelligible", request: "r", issue: "i", odd: true }),
+};
+
 describe("a node without VMs", () => {
   // prettier-ignore
   test.each<readonly [string, Situation, string]>([
@@ -70,6 +77,7 @@ describe("a node without VMs", () => {
     ["is drained if volume attachments are not served, and says so",                        { ne: leftBefore(9), attachments: refused(404) },             `${UNKNOWN}: the API server answered GET /volumeattachments with 404`],
     ["is drained if the API server does not answer for five minutes, and says so",     { ne: leftBefore(300), attachments: failing({ reason: "Unreachable" }) }, `${UNKNOWN}: the API server cannot be reached`],
     ["is drained if volume attachments cannot be parsed, and says so",                 { ne: leftBefore(9), attachments: failing({ reason: "Unintelligible", request: "r", issue: "i", odd: true }) }, `${UNKNOWN}: Lifeboat cannot parse the answer to r: i`],
+    ["waits for attached volumes while the outcome of another VM is open", { ne: besideOpen, attachments: TWO, more: ODD_VMI }, `${WAITS}: 2`],
   ])("%s", (_, situation, expected) => {
     expect(drainedOf(situation)).toBe(expected);
   });

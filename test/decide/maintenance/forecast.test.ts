@@ -67,6 +67,9 @@ describe("two nodes that are evacuated at the same time", () => {
     ["a paused NodeEvacuation is not ahead",             asked({ ...due, spec: { nodeName: "node02", progress: "Paused" } }), []],
     ["an ended NodeEvacuation is not ahead",             asked({ ...due, spec: { nodeName: "node02" }, status: { phase: "Evacuated" } }), []],
     ["a NodeEvacuation of the same node is not ahead",           asked({ name: "bios", uid: "u1", createdAt: 0 }), []],
+    ["a withdrawn NodeEvacuation is not ahead",          asked({ ...due, spec: { nodeName: "node02", intent: "Withdrawn" } }), []],
+    ["of two of the same age, the one with the smaller UID is ahead", asked({ name: "bios", uid: "u1", spec: { nodeName: "node02" } }),     ["bios"]],
+    ["of two of the same age, the one with the greater UID is not ahead",   asked({ name: "bios", uid: "zz", spec: { nodeName: "node02" } }),     []],
   ])("%s", (_, other, expected) => {
     expect(aheadOf(asked(), [asked(), other], NOW).map(({ name }) => name)).toEqual(expected);
   });
@@ -87,6 +90,11 @@ describe("two nodes that are evacuated at the same time", () => {
     const ne = asked({ name: "bios", uid: "u1", spec: { nodeName: "node02", virtualMachines: { whenBlocked } } });
     const placed = placedFirst(seen, [{ ne, pods: [other.pod], vmis: [other.vmi] }]);
     expect(forecastOf(placed, nodeWorld()).found.verdict).toBe(verdict);
+  });
+
+  test("a NodeEvacuation of a node that does not exist changes no forecast", () => {
+    const seen = facts();
+    expect(placedFirst(seen, [{ ne: asked({ spec: { nodeName: "gone" } }), pods: [], vmis: [] }])).toEqual(seen);
   });
 });
 
@@ -117,6 +125,20 @@ test.each([
   const { found } = forecastOf(f, nodeWorld({ ne, vms }));
   expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual([outcome]);
   expect(found.verdict).toBe(verdict);
+});
+
+// prettier-ignore
+test.each([
+  ["two restarts, because each VM runs again before the next restart", "Restart",  {},                      ["ShutsDown Restart", "ShutsDown Restart"]],
+  ["only one stop",                                                    "ShutDown", {},                      ["ShutsDown ShutDown", "Blocked BudgetExhausted"]],
+  ["a stop beside a VM that stays",                                    "ShutDown", { whenBlocked: "Wait" }, ["Blocked NotMigratable", "ShutsDown ShutDown"]],
+] as const)("a budget that allows one disruption allows %s", (_, whenBlocked, ofA, outcomes) => {
+  const pods = ["a", "b"].map((name) => launcher(name, { labels: { ...launcher(name).labels, app: "db" } }));
+  const budgets = [foreignBudget("b", "db", { status: { disruptionsAllowed: 1 } })];
+  const ne = started({ spec: { virtualMachines: { whenBlocked } } });
+  const w = nodeWorld({ ne, vms: { "apps/a": ofA, "apps/b": {} } });
+  const { found } = forecastOf(facts({ pods, vmis: VMIS, budgets }), w);
+  expect(found.pods.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(outcomes);
 });
 
 // prettier-ignore

@@ -41,6 +41,7 @@ const onNode = (f: Situation["left"] = {}) => ({ ...f, pods: [...PODS, ...(f.pod
 const lone = plainPod("lone", { owners: [] });
 const cart = plainPod("cart");
 const guarded = plainPod("guarded");
+const keptPod = launcher("stuck", { labels: { ...launcher("stuck").labels, app: "guarded" } });
 const restarting = (name: string, seconds: number) =>
   own(name, { spec: { by: "Restart" }, status: { phase: "Restarting", startTime: time(-seconds) } });
 
@@ -76,6 +77,7 @@ const ROWS: readonly (readonly [when: string, world: Situation, isHeld: boolean]
   ["a pod has no controller",                    { left: onNode({ pods: [lone] }) },                                     true],
   ["a pod has no controller and other pods are left",                      { left: onNode({ pods: [lone] }), ne: { ...asking(false), spec: { ...asking(false).spec, otherPods: "Leave" } } }, false],
   ["a budget keeps a pod",                       { left: onNode({ pods: [guarded], budgets: [foreignBudget("b", "guarded")] }) }, true],
+  ["a budget only delays another restart",       { vmis: [...ENDING, STUCK], vms: { ...vms, "apps/stuck": {} }, left: onNode({ pods: [keptPod], budgets: [foreignBudget("b", "guarded")] }) }, false],
   ["a pod is about to leave",                    { left: onNode({ pods: [cart] }) },                                     false],
   ["a VMI of the node cannot be read",           UNREADABLE.vmi,                                                             true],
   ["only a launcher pod shows that a VMI cannot be read", UNREADABLE.launched,                                               true],

@@ -23,6 +23,11 @@ const pinned = pinnedVm("web");
 const vm = (tweak: Partial<VirtualMachineFacts> = {}): Situation => ({ vms: { [keyOf(web)]: tweak } });
 const EVACUATIONS_OF_WEB = { "evacuations in apps where spec.virtualMachineInstance.name=web": [] };
 
+const refused = (name: string, reason: string, seconds: number) =>
+  started({
+    status: { blockers: [{ namespace: "apps", name, uid: name, reason, message: "", since: time(-seconds) }] },
+  });
+
 describe("other pods", () => {
   const cart = plainPod("cart");
   const owners = [owner({ kind: "InstanceManager", name: "im-1", uid: "im" })];
@@ -31,8 +36,10 @@ describe("other pods", () => {
   const done = plainPod("done", { owners: [], phase: "Failed", localStorage: true });
   const left = launcher("moved", { phase: "Succeeded" });
   const guarded = plainPod("guarded");
+  const restart = { virtualMachines: { whenBlocked: "Restart" } } as const;
   const ending = (seconds: number) => ({ ...cart, deleting: true, goneBy: at(seconds).getTime() });
   const none = vmiOf("web", { evictionStrategy: "None" });
+  const kept = { ...pinnedVm("db"), evictionStrategy: "LiveMigrateIfPossible" };
 
   const budgets = [foreignBudget("b", "guarded")];
   const { nodeName: _, ...unbound } = web;
@@ -62,6 +69,15 @@ describe("other pods", () => {
     ["block if they are a guest that can take an hour or more to end",                      { vmis: [{ ...none, deleting: true }], ...vm(), left: { pods: [{ ...launcher("web"), deleting: true, goneBy: at(86_400).getTime() }], vmis: [{ ...none, deleting: true }] } }, "Blocked", ["Terminating"]],
     ["do not block if they take less than an hour",                      { left: { pods: [ending(3599)] } },                        "Evacuating",          []],
     ["wait for a launcher pod whose finalizer keeps it, which blocks",                   { left: { pods: [hanging] } },                             "Blocked",             ["Finalizers"]],
+    ["wait for a VM that its strategy shuts down, and a VM that its owner keeps is not evicted", { ne: started({ spec: { forceShutdowns: true } }), vmis: [none, kept], vms: { "apps/web": {}, "apps/db": { whenBlocked: "Wait" } }, left: { pods: [launcher("web"), launcher("db")] } }, "Evacuating Event EvictPod", ["NotMigratable"]],
+    ["with local data block",                                 { left: { pods: [plainPod("cart", { localStorage: true })] } }, "Blocked",             ["LocalStorage"]],
+    ["with local data are evicted with EvictWithLocalData",   { ne: started({ spec: { otherPods: "EvictWithLocalData" } }), left: { pods: [plainPod("cart", { localStorage: true })] } }, "Evacuating EvictPod", []],
+    ["are evicted before a VM is restarted",                  { ne: started({ spec: restart }), vmis: [pinned], ...vm(), left: { pods: [cart, launcher("web")] } }, "Evacuating EvictPod", ["NotMigratable"]],
+    ["wait until a VM is restarted if forceShutdowns is set", { ne: started({ spec: { ...restart, forceShutdowns: true } }), vmis: [pinned], ...vm(), left: { pods: [cart, launcher("web")] } }, "Evacuating", ["NotMigratable"]],
+    ["whose eviction was refused are named, and no others",   { ne: refused("cart", "EvictionRefused", 9), left: { pods: [cart, plainPod("other")] } }, "Evacuating EvictPod EvictPod", ["EvictionRefused"]],
+    ["whose eviction was refused do not count as progress beside a pod that blocks", { ne: refused("cart", "EvictionRefused", 60), left: { pods: [lone, cart] } }, "Blocked EvictPod", ["Unmanaged", "EvictionRefused"]],
+    ["that a budget kept are not named once the budget allows their eviction", { ne: refused("guarded", "BudgetExhausted", 9), left: { pods: [guarded] } }, "Evacuating EvictPod", []],
+    ["that are terminating launcher pods without a VMI do not delay the end", { left: { pods: [{ ...launcher("web"), deleting: true }] } }, "Evacuated Uncordon", []],
   ])("%s", (_, world, expected, reasons) => {
     const next = nextOf(world);
     expect(inShort(next)).toBe(expected);
@@ -132,6 +148,32 @@ describe("a restarted VM that does not run again", () => {
     expect(next.phase).toBe("Blocked");
     expect(next.more?.blockers?.map(({ name }) => name)).toEqual(["db", "web"]);
   });
+
+  test("is not reported once it runs, and neither is a VM that has moved or migrates", () => {
+    const evacuations = [
+      own("db", { spec: { by: "Restart" }, status: { phase: "Restarted", startTime: time(-400) } }),
+      own("mail", { status: { phase: "Moved", startTime: time(-400) } }),
+      own("ledger", { status: { phase: "Migrating", startTime: time(-400) } }),
+    ];
+    expect(nextOf({ evacuations })).toMatchObject({ phase: "Evacuating", more: { blockers: [] } });
+  });
+
+  test("has its restart withdrawn only once", () => {
+    const status = { phase: "Restarting", startTime: time(-300) };
+    const evacuations = [own("db", { spec: { by: "Restart", intent: "Withdrawn" }, status })];
+    expect(inShort(nextOf({ evacuations, vms: { "apps/db": undefined } }))).toBe("Blocked");
+  });
+
+  test("blocks the node with forceShutdowns, too, unless another VM can still leave", () => {
+    const ne = started({
+      spec: { forceShutdowns: true, virtualMachines: { whenBlocked: "Restart" } },
+      status: { blockers },
+    });
+    const late = restartedFor(300);
+    expect(nextOf({ ne, vms, vmis: [pinnedVm("web")], evacuations: [late] }).phase).toBe("Blocked");
+    const backingOff = own("web", { status: { phase: "BackingOff" } });
+    expect(nextOf({ ne, vms, vmis: [web], evacuations: [late, backingOff] }).phase).toBe("Evacuating");
+  });
 });
 
 test("the total includes VMs whose guests ended without an Evacuation, and a VM that waits for its controller is blocked", () => {
@@ -167,3 +209,19 @@ test.each([undefined, "node-2"])(
     expect(nextOf({ ne: started(), evacuations: [own("web", { status })] })).toMatchObject({ more: { outcomes: [] } });
   },
 );
+
+test("the outcome of a VM follows neither from the Evacuation of an earlier VMI nor from that of another VM", () => {
+  const evacuations = [
+    own("web", { spec: { by: "Restart" }, status: { phase: "Restarted", virtualMachineInstanceUID: "earlier" } }),
+    own("db", { status: { phase: undefined, virtualMachineInstanceUID: undefined } }),
+  ];
+  const next = nextOf({
+    ne: started({ status: { outcomes: [{ namespace: "apps", name: "web", uid: web.uid }] } }),
+    evacuations,
+    more: { "virtualmachineinstances apps/web": { ...web, nodeName: "node02" } },
+  });
+  expect(next.more?.outcomes).toMatchObject([
+    { uid: web.uid, outcome: "Moved", reason: "ByOthers" },
+    { uid: "earlier", outcome: "Restarted" },
+  ]);
+});

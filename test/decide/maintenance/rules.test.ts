@@ -1,12 +1,13 @@
 /** Tests each rule for the next step of a NodeEvacuation. */
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../../shared/facts/facts.ts";
-import { selectEvacuationsFor } from "../../../shared/kube/selections.ts";
+import { ClusterError } from "../../../shared/kube/failures.ts";
+import { selectPodsOn } from "../../../shared/kube/selections.ts";
 import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
-import { OddList } from "../../support/facts.ts";
+import { PREFLIGHT_PODS } from "../../../shared/preflight/views.ts";
 import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
-import { facts, launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures.ts";
+import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 import {
   asked,
   CORDONED,
@@ -27,9 +28,14 @@ const WITHDRAWN = { intent: "Withdrawn" } as const;
 const OTHER = { name: "bios", uid: "uid-of-bios" };
 const OTHERS = node({ unschedulable: true, cordonedBy: "bios/uid-of-bios" });
 const older = asked({ ...OTHER, createdAt: 0 });
+const LAST_UID = { name: "weekly", uid: "uid-of-weekly" };
 const active = [own("web")];
 const stopped = [own("db", { status: { phase: "Stopped" } })];
 const blocking = facts({ vmis: [pinnedVm("web")] });
+const OVER = { schedule: { notAfter: time(0) } };
+const UNREAD_PODS = {
+  [textOf({ kind: PREFLIGHT_PODS, selection: selectPodsOn(NODE) })]: new ClusterError({ reason: "Unreachable" }),
+};
 
 const waiting = (situation: Situation) => nextOf({ preflight: facts(), vms: { "apps/web": {} }, ...situation });
 
@@ -54,6 +60,10 @@ describe("a NodeEvacuation that has not started", () => {
     ["starts if the verdict is good enough",                    { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: facts() },  "Evacuating"],
     ["is refused if the verdict is unknown",                      { ne: asked({ spec: { startIf: "WillSucceedWithShutdowns" } }), preflight: facts({ unread: ["x"] }) }, "Refused Uncordon"],
     ["can be withdrawn",                                  { ne: asked({ spec: WITHDRAWN }), node: PLAIN },                          "Withdrawn"],
+    ["waits for an older one with a greater UID",           { ne: asked(), node: PLAIN, rivals: [asked({ ...LAST_UID, createdAt: 0 })] },                     "Scheduled"],
+    ["waits for a younger one with a greater UID that has started", { ne: asked(), node: node(CORDONED), rivals: [started({ ...LAST_UID, createdAt: NOW.getTime() })] }, "Scheduled"],
+    ["waits for one of the same age with a smaller UID",    { ne: asked(), node: PLAIN, rivals: [asked(OTHER)] },                                         "Scheduled"],
+    ["starts before one of the same age with a greater UID", { ne: asked(OTHER), node: PLAIN, rivals: [asked()] },                                        "Scheduled Cordon"],
   ])("%s", (_, situation, expected) => expect(inShort(waiting(situation))).toBe(expected));
 });
 
@@ -85,57 +95,26 @@ test.each([
 describe("a NodeEvacuation ends", () => {
   // prettier-ignore
   test.each<Row>([
-    ["withdrawn",                                  { ne: started({ spec: WITHDRAWN }), evacuations: active },                "Withdrawn WithdrawEvacuation Uncordon"],
-    ["when withdrawn, and uncordons its node",                { ne: started({ spec: WITHDRAWN }), node: FOREIGN },                      "Withdrawn"],
-    ["when withdrawn, and keeps a person's cordon",  { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
-    ["when withdrawn, and keeps the cordon for another one",                      { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn WithdrawEvacuation Uncordon"],
-    ["when withdrawn, and starts a VM that it stopped",                                { ne: started({ spec: { schedule: { notAfter: time(0) } } }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
-    ["when its time is over, and uncordons its node", { ne: asked({ spec: { schedule: { after: "first" } } }), node: PLAIN },  "Refused"],
-    ["before its start if it follows one that does not exist",                           { node: undefined, evacuations: active },                                 "Gone"],
-    ["when its node is gone",                      { node: undefined, evacuations: stopped },                                "Gone WithdrawEvacuation"],
-    ["when its node is gone, and starts a VM that it stopped",              { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
-    ["when its node is gone while a VM is being stopped",                          { left: {} },                                                         "Evacuated Uncordon"],
-    ["when the node is empty, and leaves the cordon to people",                { left: {}, node: FOREIGN },                                          "Evacuated"],
-    ["when the node is empty, with a person's cordon",                                   { ne: started({ spec: { progress: "Paused" } }), left: {} },          "Evacuated Uncordon"],
-    ["when the node is empty at the end of its time", { ne: started({ spec: { schedule: { notAfter: time(0) } } }), left: {} },     "Evacuated Uncordon"],
-    ["when the node is empty, even if paused",       { left: {}, evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })], vms: { "apps/db": {} } }, "Evacuating"],
+    ["when withdrawn, and uncordons its node", { ne: started({ spec: WITHDRAWN }), evacuations: active },                "Withdrawn WithdrawEvacuation Uncordon"],
+    ["when withdrawn, and keeps a person's cordon", { ne: started({ spec: WITHDRAWN }), node: FOREIGN },                      "Withdrawn"],
+    ["when withdrawn, and keeps the cordon for another one", { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
+    ["when withdrawn, and starts a VM that it stopped", { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn WithdrawEvacuation Uncordon"],
+    ["when its time is over, and uncordons its node", { ne: started({ spec: OVER }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
+    ["before its start if schedule.after names another one", { ne: asked({ spec: { schedule: { after: "first" } } }), node: PLAIN },  "Refused"],
+    ["when its node is gone", { node: undefined, evacuations: active },                                 "Gone"],
+    ["when its node is gone, and starts a VM that it stopped", { node: undefined, evacuations: stopped },                                "Gone WithdrawEvacuation"],
+    ["when its node is gone while a VM is being stopped", { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
+    ["when the node is empty, and leaves the cordon to people", { left: {} },                                                         "Evacuated Uncordon"],
+    ["when the node is empty, with a person's cordon", { left: {}, node: FOREIGN },                                          "Evacuated"],
+    ["when the node is empty, even if paused", { ne: started({ spec: { progress: "Paused" } }), left: {} },          "Evacuated Uncordon"],
+    ["when the node is empty at the end of its time", { ne: started({ spec: OVER }), left: {} },     "Evacuated Uncordon"],
+    ["only after a restarted VM runs again", { left: {}, evacuations: [own("db", { spec: { by: "Restart" }, status: { phase: "Restarting" } })], vms: { "apps/db": {} } }, "Evacuating"],
+    ["as Expired when its time is over before its start, even if its node is empty", { ne: asked({ spec: OVER }), node: FOREIGN, left: {} },              "Expired"],
+    ["as Expired when its time is over and its empty node is uncordoned", { ne: started({ spec: OVER }), node: node({ cordonedBy: CORDONED.cordonedBy }), left: {} }, "Expired Uncordon"],
+    ["as Expired when its time is over and the node's pods cannot be read", { ne: started({ spec: OVER }), more: UNREAD_PODS },                         "Expired Uncordon"],
+    ["when withdrawn, even if its node is gone",                  { ne: started({ spec: WITHDRAWN }), node: undefined, evacuations: stopped },          "Withdrawn WithdrawEvacuation"],
+    ["when the node's only VMI has finished",                     { vmis: [vmiOf("web", { phase: "Succeeded" })], left: {} },                          "Evacuated Uncordon"],
   ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
-});
-
-describe("a NodeEvacuation that has ended", () => {
-  const evacuated = started({ status: { phase: "Evacuated" } });
-  const withdrawn = started({ spec: WITHDRAWN, status: { phase: "Withdrawn" } });
-  const moved = own("web", { status: { phase: "Moved", targetNode: "node02" } });
-  const THERE = {
-    "virtualmachineinstances apps/web": vmiOf("web", { nodeName: "node02" }),
-    "pods as PreflightPod in apps where kubevirt.io/created-by=vmi-web": [launcher("web", { nodeName: "node02" })],
-    "nodes as Roomy node02": roomy("node02"),
-  };
-  const RETURNED = [
-    { type: "Returned", status: "True", reason: "x", message: "", lastTransitionTime: time(0) },
-  ] as const;
-
-  // prettier-ignore
-  test.each<Row>([
-    ["does nothing while the node is cordoned",                                { ne: evacuated, evacuations: stopped },                                  "Nothing"],
-    ["returns its VMs when the node is schedulable",                           { ne: started({ spec: { returnVMs: "WhenUncordoned" }, status: evacuated.status }), node: PLAIN, evacuations: [...stopped, moved], more: THERE }, "Evacuated WithdrawEvacuation ReturnVm"],
-    ["does nothing after it has returned its VMs",                             { ne: started({ status: { phase: "Evacuated", conditions: RETURNED } }), node: PLAIN, evacuations: stopped }, "Nothing"],
-    ["does nothing after it was withdrawn",                                    { ne: withdrawn, node: PLAIN },                                           "Nothing"],
-    ["uncordons if another function cordoned at the same time",                { ne: withdrawn },                                                        "Withdrawn Uncordon"],
-    ["withdraws an Evacuation that another function started at the same time", { ne: withdrawn, node: PLAIN, evacuations: active },                      "Withdrawn WithdrawEvacuation"],
-  ])("%s", (_, world, expected) => expect(inShort(nextOf(world))).toBe(expected));
-});
-
-// prettier-ignore
-test.each<readonly [what: string, evacuations: Situation["evacuations"], odd: string | undefined, expected: string]>([
-  ["no VM is stopped",                          [],      undefined,         "True "],
-  ["an Evacuation cannot be read",              [],      "apps/db-1: bad",  "False stopped VMs that have not started again yet: apps/db-1: Lifeboat cannot read this Evacuation: bad"],
-  ["a VM is stopped, and one is unreadable",    stopped, "apps/web-1: bad", "False stopped VMs that have not started again yet: apps/db: it is about to start; apps/web-1: Lifeboat cannot read this Evacuation: bad"],
-])("after the uncordon, the condition Returned tells whether each stopped VM has started: %s", (_, evacuations = [], odd, expected) => {
-  const list = textOf({ kind: "evacuations", selection: selectEvacuationsFor("kernel") });
-  const more = { [list]: odd === undefined ? evacuations : new OddList(evacuations, odd) };
-  const { more: status } = nextOf({ ne: started({ status: { phase: "Evacuated" } }), node: PLAIN, more });
-  expect(status?.conditions?.map((one) => `${one.status} ${one.message}`)).toEqual([expected]);
 });
 
 test("a drain whose RollingMaintenance cannot be read starts nothing, and its message says why", () => {
@@ -150,6 +129,10 @@ test("when another party uncordons the node, the NodeEvacuation pauses and gives
   const next = nextOf({ node: node({ cordonedBy: CORDONED.cordonedBy }), vmis: [vmiOf("web")] });
   expect(inShort(next)).toBe("Paused Uncordon");
   expect(next.message).toContain(`kubectl cordon ${NODE}`);
+  // After the next cordon, a VM waits for another minute before its guest is shut down.
+  expect(next.more).toEqual({ blockers: [] });
+  const stopping = [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })];
+  expect(inShort(nextOf({ node: PLAIN, evacuations: stopping }))).toBe("Paused WithdrawEvacuation");
 });
 
 test("before the start, an Event names VMs that will be shut down", () => {
@@ -157,6 +140,15 @@ test("before the start, an Event names VMs that will be shut down", () => {
   const next = nextOf({ ne: asked({ spec: FUTURE }), node: PLAIN, preflight: f, vms: { "apps/web": {} } });
   expect(inShort(next)).toBe("Scheduled Event");
   expect(next.more).toEqual({ verdict: "WillSucceedWithShutdowns" });
+});
+
+test("before the start, a forecast is made once a minute, and the message keeps it in between", () => {
+  const ne = asked({ spec: FUTURE, status: { verdict: "WillBlock" } });
+  const soon = nextOf({ ne, node: PLAIN });
+  expect([inShort(soon), soon.more]).toEqual(["Scheduled", undefined]);
+  expect(soon.message).toContain("forecast as of now: WillBlock");
+  const later = waiting({ ne, node: PLAIN, isThorough: true });
+  expect(later.more).toEqual({ verdict: "WillSucceed" });
 });
 
 describe("the status of a NodeEvacuation", () => {

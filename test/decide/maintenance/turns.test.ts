@@ -1,12 +1,15 @@
 /** Tests the order in which VMs leave a node that is being evacuated, and when their guests are shut down. */
 import { describe, expect, test } from "vitest";
+import { textOf } from "../../../shared/facts/facts.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { keyOf } from "../../../shared/kube/objects.ts";
+import { selectLaunchersOn } from "../../../shared/kube/selections.ts";
 import { isShutdownDue } from "../../../shared/maintenance/blockers.ts";
 import { viewOf } from "../../../shared/maintenance/vms.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";
 import type { NodeWorld } from "../../../shared/maintenance/world.ts";
-import { time } from "../../support/fixtures.ts";
+import { NODE, time } from "../../support/fixtures.ts";
 import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 import {
   inShort,
@@ -65,6 +68,13 @@ describe("the turn of VMs", () => {
   ])("%s", (_, situation, started, blockers) => {
     expect(turnsIn(situation)).toEqual({ started, held: blockers });
   });
+
+  test("comes first for a VM whose launcher pod has a lower priority", () => {
+    const vmis = [vmiOf("a", { priorityClass: "high" }), vmiOf("b", { priorityClass: "low" })];
+    const pods = [launcher("a", { priority: 100 }), launcher("b")];
+    const more = { ...evacuations, [textOf({ kind: "pods", selection: selectLaunchersOn(NODE) })]: pods };
+    expect(turnsIn({ vmis, vms: { "apps/b": {} }, more }, 1)).toEqual({ started: ["b"], held: [] });
+  });
 });
 
 describe("a restart", () => {
@@ -103,13 +113,62 @@ describe("a restart", () => {
   });
 
   test("waits until the VM's migration is withdrawn", () => {
-    const started = own("web", { status: { phase: "Blocked", reason: "DisksNotLiveMigratable" } });
-    const next = nextOf({ ...seen(time(-60)), ...ROOM, evacuations: [started], more: EVACUATIONS_OF_WEB });
+    const evacuations = [own("web", { status: { phase: "Blocked", reason: "DisksNotLiveMigratable" } })];
+    const more = { "evacuations in apps where spec.virtualMachineInstance.name=web": evacuations };
+    const next = nextOf({ ...seen(time(-60)), ...ROOM, evacuations, more });
     expect(inShort(next)).toBe("Evacuating WithdrawEvacuation");
   });
 
   test("does not start without room elsewhere, and blocks with the reason NoRestart", () => {
     const next = nextOf({ ...seen(time(-60)), preflight: facts({ ...ROOM.preflight, otherNodes: [] }) });
     expect([inShort(next), next.more?.blockers?.map(({ reason }) => reason)]).toEqual(["Blocked", ["NoRestart"]]);
+  });
+
+  // prettier-ignore
+  test.each([
+    ["does not start while another NodeEvacuation stops the VM",          "ShutDown", "Stopping",  "Evacuating"],
+    ["starts although an earlier NodeEvacuation has restarted the VM",    "Restart",  "Restarted", "Evacuating CreateEvacuation"],
+  ])("%s", (_, by, phase, expected) => {
+    const nodeEvacuation = { name: "bios", uid: "uid-of-bios" };
+    const other = own("web", { spec: { by, nodeEvacuation }, status: { phase } });
+    const more = { "evacuations in apps where spec.virtualMachineInstance.name=web": [other] };
+    expect(inShort(nextOf({ ...seen(time(-60)), ...ROOM, more }))).toBe(expected);
+  });
+
+  test("does not make the node Blocked in the minute before it is due", () => {
+    expect(inShort(nextOf(seen(time(-59))))).toBe("Evacuating");
+  });
+});
+
+const due = (vmi: VmiFacts, reason: string, virtualMachines: object): Situation => ({
+  ...vm(),
+  vmis: [vmi],
+  left: { pods: [launcher("web")] },
+  isThorough: true,
+  more: EVACUATIONS_OF_WEB,
+  ne: started({ spec: { virtualMachines }, status: { blockers: blocker(time(-60), reason, vmi.uid) } }),
+});
+
+describe("the Evacuation that restarts or stops a VM", () => {
+  const bound = vmiOf("web", { asks: { ...web.asks, nodeSelector: { disk: "nvme" } } });
+  const abandoned = [own("web", { status: { phase: "Abandoned", attempts: 5 } })];
+  const failed = {
+    preflight: facts({ vmis: [web] }),
+    evacuations: abandoned,
+    more: { "evacuations in apps where spec.virtualMachineInstance.name=web": abandoned },
+  };
+
+  // prettier-ignore
+  test.each<readonly [string, Situation, expected: string]>([
+    ["inherits no attempts if the VM cannot migrate",              due(pinned, "NotMigratable", { whenBlocked: "ShutDown" }),                                      "ShutDown none"],
+    ["inherits one attempt if no other node can run the VM",        { ...due(bound, "BoundToNode", { whenBlocked: "ShutDown" }), preflight: facts({ vmis: [bound] }) }, "ShutDown 1"],
+    ["inherits the attempts of the VM's migrations",               { ...due(web, "Abandoned", { whenAttemptsFail: "Restart" }), ...failed },                        "Restart 5"],
+  ])("%s: $2", (_, situation, expected) => {
+    const made = nextOf(situation).chains?.flat().map((action) => {
+      if (action.verb !== "CreateEvacuation") return action.verb;
+      const { by, inherited } = action.evacuation.spec;
+      return `${by} ${inherited?.attempts ?? "none"}`;
+    });
+    expect(made).toEqual([expected]);
   });
 });

@@ -7,7 +7,7 @@ import { restartObstacle } from "../../../shared/maintenance/forecast.ts";
 import { inOrder, placesFree, viewOf } from "../../../shared/maintenance/vms.ts";
 import type { VirtualMachineFacts } from "../../../shared/kube/node-evacuation.ts";
 import { marked, NODE, settings, time } from "../../support/fixtures.ts";
-import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
+import { facts, launcher, node as roomy, vmiOf } from "../../support/preflight/fixtures.ts";
 import { nodeWorld, own, pinnedVm, type Situation, started } from "../../support/maintenance/worlds.ts";
 
 const web = vmiOf("web");
@@ -17,6 +17,10 @@ const ways = (virtualMachines: object) => ({ ne: started({ spec: { virtualMachin
 const RESTART = ways({ whenBlocked: "Restart" });
 const STOP = ways({ whenBlocked: "ShutDown" });
 const bound = vmiOf("web", { asks: { ...web.asks, nodeSelector: { disk: "nvme" } } });
+const term = { matchExpressions: [{ key: "disk", operator: "In", values: ["nvme"] }], matchFields: [] };
+const affine = vmiOf("web", { asks: { ...web.asks, required: [term] } });
+const elsewhere = (status: object, spec: object = {}) => ({ ...own("web", { status, spec }), namespace: "other" });
+const withdrawnRestart = { ...own("web", { spec: { by: "Restart" }, status: { phase: "Withdrawn" } }), name: "web-2" };
 const blocker = (since: string, reason = "NotMigratable", uid = pinned.uid) => [
   { namespace: "apps", name: "web", uid, reason, message: "", since },
 ];
@@ -72,6 +76,15 @@ describe("the next step and the blocker of a VM", () => {
     ["pinned, whose VirtualMachine cannot be read",        pinned,  UNREAD,                                                         "Blocked Unreadable"],
     ["pinned, to be restarted, whose VirtualMachine cannot be read",           pinned,  { ...ways({ whenBlocked: "Restart", ownersChoice: "Ignored" }), ...UNREAD }, "Blocked Unreadable"],
     ["with strategy None, whose owner's choice is ignored",                      { ...web, evictionStrategy: "None" }, ways({ ownersChoice: "Ignored" }), "Goes"],
+    ["pinned, while a VM of the same name in another namespace was restarted", pinned, { ...RESTART, ...vm(), evacuations: [elsewhere({ phase: "Restarted" }, { by: "Restart" })] }, "ShutsDown NotMigratable"],
+    ["that can migrate, while a VM of the same name in another namespace moves", web,  { evacuations: [elsewhere({ phase: "Migrating" })] },          "Next"],
+    ["pinned, restarted for an earlier NodeEvacuation of the same name", pinned, { ...RESTART, ...vm(), ...mine({ phase: "Restarted" }, { by: "Restart", nodeEvacuation: { name: "kernel", uid: "earlier" } }) }, "ShutsDown NotMigratable"],
+    ["while the evacuation of another VM was abandoned",  web,     { evacuations: [own("db", { status: { phase: "Abandoned", nextAttemptTime: time(9) } })] }, "Next"],
+    ["whose evacuation from an earlier pod was abandoned", web,    mine({ phase: "Abandoned", nextAttemptTime: time(9), podUID: "earlier" }), "Next"],
+    ["whose attempts fail, to be restarted, after a withdrawn restart", web, { ...ways({ whenAttemptsFail: "Restart" }), ...vm(), evacuations: [own("web", { status: { phase: "Abandoned" } }), withdrawnRestart] }, "ShutsDown Abandoned"],
+    ["that no other node can run because of its affinity", affine, { preflight: facts(), ...vm() },                                "Blocked BoundToNode"],
+    ["that only its own node can run",                    bound,   { preflight: facts({ node: roomy(NODE, { labels: { disk: "nvme" } }) }), ...vm() }, "Blocked BoundToNode"],
+    ["pinned, to be stopped, after a restart found no room", pinned, { ...vm(), ne: started({ spec: STOP.ne.spec, status: { blockers: blocker(time(0), "NoRestart") } }) }, "ShutsDown NotMigratable"],
   ])("%s: $3", (_, vmi, world, expected) => {
     const { fate, blocker } = viewOf(vmi, nodeWorld({ ...vm(), ...world }));
     expect([fate, ...(blocker ? [blocker.reason] : [])].join(" ")).toBe(expected);
@@ -96,6 +109,8 @@ test("failed migrations restart at most two VMs", () => {
   const world = { ...ways({ whenAttemptsFail: "Restart" }), ...vm() };
   expect(viewOf(web, nodeWorld({ ...world, evacuations: [failed("a"), abandoned] })).fate).toBe("ShutsDown");
   expect(viewOf(web, nodeWorld({ ...world, evacuations: [failed("a"), failed("b"), abandoned] })).fate).toBe("Blocked");
+  const others = ["a", "b"].map((name) => own(name, { spec: { by: "Restart" }, status: { phase: "Restarted" } }));
+  expect(viewOf(web, nodeWorld({ ...world, evacuations: [...others, abandoned] })).fate).toBe("ShutsDown");
 });
 
 // prettier-ignore
