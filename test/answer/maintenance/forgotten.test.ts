@@ -97,6 +97,7 @@ test("a RollingMaintenance whose node still waits to be uncordoned is kept with 
   const app = openApp(fake);
   await app.reconcile();
   expect(fake.api.object("rollingmaintenances", { name: "bios" })).toBeDefined();
+  expect(fake.api.object("nodeevacuations", { name: "bios-2" })).toBeDefined();
   fake.nodes.put(roomy("node02"));
   await app.reconcile();
   await app.reconcile();

@@ -100,7 +100,7 @@ describe("a NodeEvacuation ends", () => {
     ["when withdrawn, and keeps the cordon for another one", { ne: started({ spec: WITHDRAWN }), rivals: [asked(OTHER)] },             "Withdrawn"],
     ["when withdrawn, and starts a VM that it stopped", { ne: started({ spec: WITHDRAWN }), evacuations: stopped },               "Withdrawn WithdrawEvacuation Uncordon"],
     ["when its time is over, and uncordons its node", { ne: started({ spec: OVER }), evacuations: active }, "Expired WithdrawEvacuation Uncordon"],
-    ["before its start if schedule.after names another one", { ne: asked({ spec: { schedule: { after: "first" } } }), node: PLAIN },  "Refused"],
+    ["before its start if spec.schedule.after is set", { ne: asked({ spec: { schedule: { after: "first" } } }), node: PLAIN },  "Refused"],
     ["when its node is gone", { node: undefined, evacuations: active },                                 "Gone"],
     ["when its node is gone, and starts a VM that it stopped", { node: undefined, evacuations: stopped },                                "Gone WithdrawEvacuation"],
     ["when its node is gone while a VM is being stopped", { node: undefined, evacuations: [own("db", { spec: { by: "ShutDown" }, status: { phase: "Stopping" } })] }, "Gone WithdrawEvacuation"],
