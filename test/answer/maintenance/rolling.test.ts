@@ -186,6 +186,27 @@ test.each([
   expect(stage.most).toBe(0);
 });
 
+test.each([
+  [403, "Lifeboat lacks a permission (POST /apis/lifeboat.dev/v1alpha1/nodeevacuations)"],
+  [500, "Lifeboat could not create a NodeEvacuation (POST /apis/lifeboat.dev/v1alpha1/nodeevacuations)"],
+])(
+  "while the creation of a NodeEvacuation fails with %i, the maintenance is Blocked, and its status says why",
+  async (code, said) => {
+    const fake = weekend();
+    let isFailing = true;
+    const app = openApp(fake, (_url, asked) =>
+      isFailing && asked?.label === "create nodeevacuations" ? new Response("{}", { status: code }) : undefined,
+    );
+    await app.reconcile();
+    expect([rollingOf(fake).status.phase, ...phasesOf(fake)]).toEqual(["Blocked", "Starting", "Pending", "Pending"]);
+    expect(rollingOf(fake).status.message).toContain(said);
+    isFailing = false;
+    app.pass(31);
+    await app.reconcile();
+    expect([rollingOf(fake).status.phase, cordoned(fake)]).toEqual(["Running", ["node-1"]]);
+  },
+);
+
 type Death = "before" | "after";
 
 /** Lets the first process crash at write `n`. Returns the number of its writes. */

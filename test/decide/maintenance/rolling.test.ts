@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from "vitest";
 import { asPartOf, type RollingMaintenanceFacts } from "../../../shared/kube/rolling-maintenance.ts";
-import { rollingStatusAfter } from "../../../shared/maintenance/rolling/status.ts";
-import { at, node, NOW, time } from "../../support/fixtures.ts";
+import { isRollingOpen } from "../../../shared/maintenance/rolling/world.ts";
+import { node, NOW, time } from "../../support/fixtures.ts";
 import { asked, started } from "../../support/maintenance/worlds.ts";
 import {
   type Around,
@@ -21,7 +21,6 @@ import {
 
 type Row = readonly [what: string, rm: RollingMaintenanceFacts, around: Around, expected: string];
 
-const plain = (time: string) => time.replace(".000", "");
 const WITHDRAWN = { intent: "Withdrawn" } as const;
 const PAUSED = { progress: "Paused" } as const;
 const CONTINUE = { whenNodeFails: "Continue" } as const;
@@ -41,6 +40,7 @@ describe("a RollingMaintenance that has not started", () => {
     ["selects nodes by labels",                   rolling({ spec: LABELS }),                                              { more: pool("node-10", "node-9") }, "Running Pending,Pending"],
     ["selects no node by unknown labels",         rolling({ spec: LABELS }),                                              { more: pool() }, "Stopped"],
     ["is refused with labels of too many nodes",  rolling({ spec: LABELS }),                                              { more: pool(...many) }, "Stopped"],
+    ["starts with 500 nodes", rolling({ spec: LABELS }),                                            { more: pool(...many.slice(1)) }, `Running ${many.slice(1).map(() => "Pending").join()}`],
   ])("%s", (_, rm, around, expected) => expect(inShort(nextOf(rm, around))).toBe(expected));
 
   test("orders nodes with labels by name, with numbers as numbers", () => {
@@ -88,6 +88,10 @@ describe("the next node", () => {
     ["does not start after notAfter",                         underWay(["Evacuating", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) }, maxUnavailable: 2 } }), {}, "Running Evacuating,Pending,Pending"],
     ["does not start after notAfter, and the last started one ends the maintenance",     underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), {}, "Stopped Returned,Skipped,Skipped"],
     ["does not start after notAfter, and the maintenance ends although a node is not back",           underWay(["Evacuated", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), isCordoned, "Stopped Evacuated,Skipped,Skipped"],
+    ["starts with WhenEvacuated, even if another one was deleted after its evacuation", { ...evacuatedAt(-3600), spec: { ...EVACUATED.spec, nextNode: "WhenEvacuated" } }, isGone, "Running Evacuated,Starting,Pending"],
+    ["starts even if notBefore is moved into the future after the start", underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notBefore: time(60) } } }), {}, "Running Returned,Starting,Pending"],
+    ["does not follow a NodeEvacuation of the same name that others created", underWay(["Starting", "Pending", "Pending"]), { nodeEvacuations: [{ ...partOf(rolling(), "node-1", { phase: "Evacuating" }), owner: undefined }] }, "Running CreateNodeEvacuation Starting,Pending,Pending"],
+    ["does not start after the maintenance was deleted", underWay(["Pending", "Pending", "Pending"]), { more: { rollingmaintenances: [] } }, "Nothing"],
   ])("%s", (_, rm, around, expected) => expect(inShort(nextOf(rm, around))).toBe(expected));
 });
 
@@ -106,6 +110,20 @@ describe("a failed node", () => {
   ])("%s", (_, rm, around, expected) => expect(inShort(nextOf(rm, around))).toBe(expected));
 });
 
+const ONE_MOVED = {
+  total: 1,
+  left: 0,
+  moving: 0,
+  waiting: 0,
+  blocked: 0,
+  moved: 1,
+  restarted: 0,
+  shutDown: 0,
+  stopped: 0,
+  abandoned: 0,
+  leftBehind: 0,
+};
+
 describe("the end of a maintenance", () => {
   // prettier-ignore
   test.each<Row>([
@@ -119,21 +137,11 @@ describe("the end of a maintenance", () => {
 
   test("includes the later outcome of a VM that was still moving", () => {
     const rm = underWay(["Evacuated", "Evacuated", "Evacuated"], { status: { phase: "Completed", message: "m" } });
-    const virtualMachines = {
-      total: 1,
-      left: 0,
-      moving: 0,
-      waiting: 0,
-      blocked: 0,
-      moved: 1,
-      restarted: 0,
-      shutDown: 0,
-      stopped: 0,
-      abandoned: 0,
-      leftBehind: 0,
-    };
-    const nodeEvacuations = [partOf(rm, "node-1", { phase: "Evacuated", virtualMachines })];
-    expect(nextOf(rm, { nodeEvacuations })).toMatchObject({ phase: "Completed", rows: [{ virtualMachines }, {}, {}] });
+    const nodeEvacuations = [partOf(rm, "node-1", { phase: "Evacuated", virtualMachines: ONE_MOVED })];
+    expect(nextOf(rm, { nodeEvacuations })).toMatchObject({
+      phase: "Completed",
+      rows: [{ virtualMachines: ONE_MOVED }, {}, {}],
+    });
   });
 });
 
@@ -154,6 +162,9 @@ describe("beside other maintenances of the same node, a node", () => {
     ["waits for a separate NodeEvacuation",                                  { nodeEvacuations: [started({ ...bios, spec: { nodeName: "node-1" } })] },   "NodeEvacuation bios"],
     ["does not wait for a separate NodeEvacuation before its notBefore",  { nodeEvacuations: [asked({ ...bios, spec: { nodeName: "node-1", schedule: { notBefore: time(60) } } })] }, undefined],
     ["does not wait for a NodeEvacuation of another node",                   { nodeEvacuations: [started({ ...bios, spec: { nodeName: "node-2" } })] },   undefined],
+    ["does not wait for one that is evacuating another node",                { others: [underWay(["Returned", "Evacuating"], bios)] },                   undefined],
+    ["does not wait for an older one that still awaits another node",        { others: [underWay(["Returned", "Pending"], first)] },                     undefined],
+    ["starts if another one that has not started is first in the list",         { more: { rollingmaintenances: [rolling(first), younger] } },               undefined],
   ])("%s", (_, around, waits) => {
     const next = nextOf(younger, around);
     expect(inShort(next)).toBe(`Running ${waits === undefined ? "Starting" : "Pending"},Pending,Pending`);
@@ -164,61 +175,6 @@ describe("beside other maintenances of the same node, a node", () => {
     const [a, b] = [underWay(["Pending", "Pending"], { uid: "a" }), underWay(["Pending", "Pending"], { uid: "b" })];
     const next = [nextOf(a, { others: [b] }), nextOf(b, { others: [a] })].map(inShort);
     expect(next).toEqual(["Running Starting,Pending", "Running Pending,Pending"]);
-  });
-});
-
-describe("the message", () => {
-  // prettier-ignore
-  test.each<readonly [what: string, rm: RollingMaintenanceFacts, around: Around, expected: string]>([
-    ["it waits until notBefore",         rolling({ spec: { schedule: { notBefore: time(60) } } }),  {}, `starts at ${plain(time(60))}`],
-    ["a node is being evacuated",       underWay(["Evacuating", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Evacuating", message: "3 of 9 VMs are left" })] }, "waits for node-1: 3 of 9 VMs are left"],
-    ["a person uncordons a node early", underWay(["Paused", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Paused", message: "another party has uncordoned the node" })] }, "waits for node-1: another party has uncordoned the node"],
-    ["a node has no virt-handler", EVACUATED, {}, "waits for node-1 to be schedulable and Ready again, with a working virt-handler: run kubectl uncordon node-1 when its maintenance is done"],
-    ["a node is not back",      EVACUATED, isCordoned, "waits for node-1 to be schedulable and Ready again, with a working virt-handler: run kubectl uncordon node-1 when its maintenance is done"],
-    ["a node is blocked",       underWay(["Blocked", "Pending", "Pending"]), { nodeEvacuations: [partOf(rolling(), "node-1", { phase: "Blocked", message: "1 cannot leave" })] }, "node-1 is Blocked: 1 cannot leave"],
-    ["a node has failed",           underWay(["Expired", "Pending", "Pending"]), { nodeEvacuations: [] }, "node-1 is Expired; spec.whenNodeFails is Stop: nodes that were not drained: 2"],
-    ["notAfter has passed",      underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(0) } } }), {}, `nodes whose drain had not started at ${plain(time(0))} (spec.schedule.notAfter): 2; nodes evacuated: 1 of 3`],
-    ["it ends with failures",   underWay(["Returned", "Expired", "Returned"], { spec: CONTINUE }), {}, "nodes evacuated: 2 of 3, failed: 1; node-2 is Expired"],
-  ])("when %s", (_, rm, around, expected) => expect(nextOf(rm, around)).toMatchObject({ message: expect.stringContaining(expected.trimEnd()) }));
-});
-
-const statusAt = (rm: RollingMaintenanceFacts, seconds: number) => {
-  const next = nextOf(rm, { now: at(seconds) });
-  return next === "Nothing" ? undefined : rollingStatusAfter(rm, next, at(seconds));
-};
-
-describe("the status", () => {
-  test("counts nodes, and is written once if it does not change", () => {
-    const rm = underWay(["Returned", "Evacuating", "Pending"]);
-    const status = statusAt(rm, 0);
-    expect(status?.nodeCounts).toEqual({ total: 3, pending: 1, active: 1, evacuated: 1, failed: 0 });
-    expect(statusAt({ ...rm, status: status ?? rm.status }, 30)).toBeUndefined();
-  });
-
-  test("estimates the end from the durations of earlier nodes, and how many nodes will not start in time", () => {
-    const rm = underWay(["Returned", "Evacuating", "Pending"], { spec: { schedule: { notAfter: time(60) } } });
-    const nodes = rm.status.nodes.map((row) => (row.phase === "Returned" ? { ...row, returnTime: time(-300) } : row));
-    const timed = { ...rm, status: { ...rm.status, nodes } };
-    expect(statusAt(timed, 0)).toMatchObject({
-      estimatedCompletionTime: time(600),
-      forecast: expect.stringContaining("5m on average"),
-    });
-    const late = underWay(["Returned", "Pending", "Pending"], { spec: { schedule: { notAfter: time(1) } } });
-    const lateNodes = late.status.nodes.map((row) =>
-      row.phase === "Returned" ? { ...row, returnTime: time(-300) } : row,
-    );
-    expect(statusAt({ ...late, status: { ...late.status, nodes: lateNodes } }, 0)?.forecast).toContain(
-      "nodes whose drain will not start",
-    );
-  });
-
-  test("has a completion time instead of an estimate at the end", () => {
-    const rm = underWay(["Returned", "Returned", "Returned"], { status: { estimatedCompletionTime: time(9) } });
-    expect(statusAt(rm, 0)).toMatchObject({
-      phase: "Completed",
-      completionTime: time(0),
-      estimatedCompletionTime: undefined,
-    });
   });
 });
 
@@ -247,4 +203,28 @@ test("the time of a node counts from its turn", () => {
 test("every process gives the NodeEvacuation of a node the same name", () => {
   const names = partsOf(underWay(["Evacuating", "Evacuating", "Evacuating"])).map(({ name }) => name);
   expect(new Set(names).size).toBe(NODES.length);
+});
+
+test("a node takes over the completion time of its NodeEvacuation, and the first 256 characters of its message", () => {
+  const rm = underWay(["Evacuating", "Pending", "Pending"], { spec: CONTINUE });
+  const expired = { phase: "Expired", completionTime: time(-9), message: "x".repeat(300) } as const;
+  expect(nextOf(rm, { nodeEvacuations: [partOf(rm, "node-1", expired)] })).toMatchObject({
+    rows: [{ phase: "Expired", completionTime: time(-9), message: "x".repeat(256) }, { phase: "Starting" }, {}],
+  });
+});
+
+const completed = underWay(["Evacuated", "Evacuated"], { status: { phase: "Completed" } });
+const parts = (virtualMachines?: typeof ONE_MOVED) => [
+  partOf(completed, "node-1", { phase: "Evacuated" }),
+  partOf(completed, "node-2", { phase: "Evacuated", ...(virtualMachines && { virtualMachines }) }),
+];
+
+// prettier-ignore
+test.each([
+  ["that has not ended",                                underWay(["Evacuating"]),  [],                true],
+  ["that has ended",                                    completed,                 parts(),           false],
+  ["that has ended, and whose NodeEvacuations were deleted,", completed,                 [],                false],
+  ["that has ended, but lacks a VM that moved later,",         completed,                 parts(ONE_MOVED),  true],
+])("a RollingMaintenance %s is reconciled: $3", (_, rm, nodeEvacuations, expected) => {
+  expect(isRollingOpen(rm, nodeEvacuations)).toBe(expected);
 });
