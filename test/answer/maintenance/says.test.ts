@@ -1,9 +1,13 @@
-/** Tests the status of a NodeEvacuation after a resume, after guests were shut down, and with pods that remain. */
+/**
+ * Tests the status of a NodeEvacuation after a resume, after guests were shut down, with pods that remain, and while
+ * requests fail.
+ */
 import { expect, test } from "vitest";
 import { reconcileWithin } from "../../../functions/reconcile.ts";
 import { reconcileActive, reconcileUnderWay } from "../../../shared/reconcile/reconcile.ts";
 import { openApp } from "../../support/app.ts";
-import { created, phaseOf } from "../../support/maintenance/kernel.ts";
+import { NODE, PINNED, time } from "../../support/fixtures.ts";
+import { created, phaseOf, type Vm } from "../../support/maintenance/kernel.ts";
 import { launcher, plainPod } from "../../support/preflight/fixtures.ts";
 import { KERNEL, RESTART, ticks, pause, runOn, stage, statusOf, until, withdraw } from "./finishing.ts";
 
@@ -65,4 +69,90 @@ test.each([
   expect(phaseOf(fake)).toBe("Blocked");
   fake.evictionAnswers.clear();
   await until(on, () => phaseOf(fake) === "Evacuated");
+});
+
+test.each([
+  ["patch nodes", "Scheduled", `PATCH /api/v1/nodes/${NODE}`],
+  ["create evacuations", "Blocked", "POST /apis/lifeboat.dev/v1alpha1/namespaces/apps/evacuations"],
+])("a drain without the permission to %s is %s, and its status names the request", async (label, phase, request) => {
+  const fake = created({});
+  const app = openApp(fake, (_, asked) => (asked?.label === label ? new Response("{}", { status: 403 }) : undefined));
+  const on = { fake, app, asked: [] };
+  await ticks(on, 1);
+  expect(statusOf(on)).toMatchObject({
+    phase,
+    message: expect.stringContaining(`Lifeboat lacks a permission (${request})`),
+  });
+});
+
+test("a read that fails once does not change the status of a drain", async () => {
+  let isFailing = false;
+  const fake = created({});
+  const app = openApp(fake, (_, asked) =>
+    isFailing && asked?.verb === "get" && asked.resource === "nodes" ? new Response("{}", { status: 500 }) : undefined,
+  );
+  const on = { fake, app, asked: [] };
+  await ticks(on, 1);
+  const before = statusOf(on);
+  expect(phaseOf(fake)).toBe("Evacuating");
+  isFailing = true;
+  await ticks(on, 1);
+  expect(statusOf(on)).toEqual(before);
+});
+
+test.each([
+  ["after its start", {}, "Blocked"],
+  ["before notBefore", { schedule: { notBefore: time(3600) } }, "Scheduled"],
+])("%s, a drain whose node cannot be parsed is $2, and its status says so", async (_, spec, phase) => {
+  let isOdd = false;
+  const fake = created(spec);
+  const app = openApp(fake, (_, asked) =>
+    isOdd && asked?.verb === "get" && asked.resource === "nodes"
+      ? Response.json({ kind: "Node", metadata: { name: NODE }, spec: { taints: 7 } })
+      : undefined,
+  );
+  const on = { fake, app, asked: [] };
+  await ticks(on, 1);
+  isOdd = true;
+  await ticks(on, 1);
+  expect(statusOf(on)).toMatchObject({
+    phase,
+    message: expect.stringContaining(`Lifeboat cannot parse the answer to GET /api/v1/nodes/${NODE}`),
+  });
+});
+
+test("a drain is Evacuated only after Lifeboat has handed its cordon over to people", async () => {
+  let [patches, isFailing] = [0, true];
+  const fake = created({}, []);
+  const app = openApp(fake, (_, asked) => {
+    if (asked?.label !== "patch nodes") return undefined;
+    patches += 1;
+    // The first patch cordons the node.
+    return patches > 1 && isFailing ? new Response("{}", { status: 500 }) : undefined;
+  });
+  const on = { fake, app, asked: [] };
+  await ticks(on, 1);
+  expect([phaseOf(fake), patches > 1]).toEqual(["Evacuating", true]);
+  isFailing = false;
+  await ticks(on, 1);
+  const node = fake.nodes.get({ name: NODE });
+  expect([phaseOf(fake), node?.unschedulable, node?.cordonedBy]).toEqual(["Evacuated", true, undefined]);
+});
+
+const DB_VM: Vm = { name: "db", vmi: PINNED, runStrategy: "Always" };
+
+// prettier-ignore
+test.each<readonly [what: string, phase: string, spec: object, vms: readonly Vm[], pods: readonly string[], isUnderWay: boolean]>([
+  ["is evacuating",               "Evacuating",  {},                                         [],       ["cart"],  true],
+  ["is blocked",                  "Blocked",     {},                                         [DB_VM],  [],        true],
+  ["waits until notBefore",       "Scheduled",   { schedule: { notBefore: time(3600) } },    [],       ["cart"],  false],
+  ["is paused before its start",  "Paused",      { progress: "Paused" },                     [],       ["cart"],  false],
+])("a NodeEvacuation that %s is reconciled again within seconds: $5", async (...[, phase, spec, vms, pods, isUnderWay]) => {
+  const fake = created(spec, vms);
+  for (const name of pods) {
+    fake.pods.put(plainPod(name));
+    fake.evictionAnswers.set(name, { code: 429, message: "TooManyRequests" });
+  }
+  const found = await reconcileWithin(openApp(fake).target, 10, reconcileActive);
+  expect([phaseOf(fake), found.isUnderWay]).toEqual([phase, isUnderWay]);
 });

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { textOf } from "../../../shared/facts/facts.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { selectPodsOn } from "../../../shared/kube/selections.ts";
-import { nodeStatusAfter } from "../../../shared/maintenance/status.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
 import { PREFLIGHT_PODS } from "../../../shared/preflight/views.ts";
 import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
@@ -149,44 +148,6 @@ test("before the start, a forecast is made once a minute, and the message keeps 
   expect(soon.message).toContain("forecast as of now: WillBlock");
   const later = waiting({ ne, node: PLAIN, isThorough: true });
   expect(later.more).toEqual({ verdict: "WillSucceed" });
-});
-
-describe("the status of a NodeEvacuation", () => {
-  const ne = started({ status: { lastUpdateTime: time(-1), message: "m" } });
-
-  test("is written once if it does not change", () => {
-    const next = nextOf({ vmis: [pinnedVm("web")], vms: { "apps/web": {} } });
-    const status = nodeStatusAfter(started(), next, NOW);
-    expect(status).toMatchObject({
-      phase: "Blocked",
-      blockers: [{ name: "web", since: time(0) }],
-      lastUpdateTime: time(0),
-    });
-    if (status === undefined) return;
-    const again = nextOf({
-      ne: { ...started(), status },
-      vmis: [pinnedVm("web")],
-      vms: { "apps/web": {} },
-      now: at(30),
-    });
-    expect(nodeStatusAfter({ ...started(), status }, again, at(30))).toBeUndefined();
-  });
-
-  // prettier-ignore
-  test.each([
-    ["changed counts within two seconds",   ne,                                        { phase: "Evacuating", message: "n" }, false],
-    ["changed counts after two seconds",    started({ status: { lastUpdateTime: time(-2) } }), { phase: "Evacuating", message: "n" }, true],
-  ] as const)("is written for %s: $3", (_, before, next, expected) => {
-    expect(nodeStatusAfter(before, next, NOW) !== undefined).toBe(expected);
-  });
-
-  test.each([
-    [asked(), "Scheduled", ["Drained False"]],
-    [ne, "Evacuated", ["DrainInProgress False", "Drained True"]],
-  ] as const)("has the condition Drained from the start: %#", (before, phase, expected) => {
-    const written = nodeStatusAfter(before, { phase, message: "m" }, NOW);
-    expect(written?.conditions.map(({ type, status }) => `${type} ${status}`)).toEqual(expected);
-  });
 });
 
 test("if two NodeEvacuations are withdrawn together, each uncordons the node, even if the other one cordoned it", () => {
