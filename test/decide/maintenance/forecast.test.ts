@@ -1,14 +1,16 @@
 /** Tests the forecast of a NodeEvacuation, including VMs that Lifeboat restarts or stops. */
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../../shared/facts/facts.ts";
+import type { VmiFacts } from "../../../shared/kube/facts.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
+import { PLAIN } from "../../../shared/kube/guest.ts";
 import { ACTIVE_EVACUATIONS, selectEvacuationsFrom } from "../../../shared/kube/selections.ts";
 import { aheadOf, placedFirst } from "../../../shared/maintenance/beside.ts";
 import { forecastOf } from "../../../shared/maintenance/forecast.ts";
 import { preflightBeside } from "../../../shared/maintenance/questions.ts";
 import { OddList } from "../../support/facts.ts";
-import { NOW, owner, time } from "../../support/fixtures.ts";
-import { facts, foreignBudget, launcher, node, vmiOf } from "../../support/preflight/fixtures.ts";
+import { NODE, NOW, owner, time } from "../../support/fixtures.ts";
+import { facts, foreignBudget, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 import { asked, nodeWorld, pinnedVm, started } from "../../support/maintenance/worlds.ts";
 
 const GIB = 1024 ** 3;
@@ -151,4 +153,77 @@ test.each([
   const found = preflightBeside(w);
   expect(found?.unread).toEqual(unread);
   expect(found && forecastOf(found, w).found.verdict).toBe(verdict);
+});
+
+// prettier-ignore
+test.each([
+  ["with room for both VMs",  4,  "ShutsDown Restart",   "WillSucceedWithShutdowns"],
+  ["with room for one VM",    3,  "Blocked NoRestart",   "WillBlock"],
+])("a VM that restarts needs room beside a VM that migrates: %s", (_, gib, outcome, verdict) => {
+  const otherNodes = [node("node02", { allocatable: { memory: gib * GIB } })];
+  const f = facts({ pods: [launcher("m"), launcher("a")], vmis: [vmiOf("m"), pinnedVm("a")], otherNodes });
+  const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
+  const { found } = forecastOf(f, nodeWorld({ ne, vms: { "apps/m": {}, "apps/a": {} } }));
+  expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual(["Moves EvacuationTriggered", outcome]);
+  expect(found.verdict).toBe(verdict);
+});
+
+const asking = (asks: Partial<VmiFacts["asks"]>, vmi = vmiOf("a")) => ({ ...vmi, asks: { ...PLAIN, ...asks } });
+const bound = asking({ nodeSelector: { "kubernetes.io/hostname": NODE } });
+const tolerant = asking(
+  { tolerations: [{ key: "node.kubernetes.io/unschedulable", operator: "Exists" }] },
+  pinnedVm("a"),
+);
+const RESTART = { whenBlocked: "Restart" };
+const STOP = { whenBlocked: "ShutDown" };
+
+const forecastOfOne = (vmi: VmiFacts, virtualMachines: object, gib: number, vm = {}) => {
+  const otherNodes = [node("node02", { allocatable: { memory: gib * GIB } })];
+  const f = facts({ pods: [launcher("a")], vmis: [vmi], otherNodes });
+  const ne = started({ spec: { virtualMachines } });
+  return forecastOf(f, nodeWorld({ ne, vms: { "apps/a": vm }, preflight: f })).found;
+};
+
+// prettier-ignore
+test.each<readonly [what: string, vmi: VmiFacts, virtualMachines: object, gib: number, outcome: string, verdict: string]>([
+  // `gib` is the memory of the other node, and the VM has 2 GiB.
+  ["that is stopped needs no room",                 pinnedVm("a"),  STOP,     0,  "ShutsDown ShutDown",     "WillSucceedWithShutdowns"],
+  ["that is restarted needs room",                  pinnedVm("a"),  RESTART,  0,  "Blocked NotMigratable",  "WillBlock"],
+  ["that tolerates the cordon is not restarted",    tolerant,       RESTART,  4,  "Blocked NotMigratable",  "WillBlock"],
+  ["that no other node can run is stopped",         bound,          STOP,     4,  "ShutsDown ShutDown",     "WillSucceedWithShutdowns"],
+  ["that no other node can run stays by default",   bound,          {},       4,  "Blocked BoundToNode",    "WillBlock"],
+  ["that cannot migrate stays by default",          pinnedVm("a"),  {},       4,  "Blocked NotMigratable",  "WillBlock"],
+  ["of an external controller stays",               vmiOf("a", { evictionStrategy: "External" }), RESTART, 4, "Blocked External", "WillBlock"],
+])("in the forecast, a VM %s", (...[, vmi, virtualMachines, gib, outcome, verdict]) => {
+  const found = forecastOfOne(vmi, virtualMachines, gib);
+  expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual([outcome]);
+  expect(found.verdict).toBe(verdict);
+});
+
+test("in the forecast, a VM that its owner keeps for a time is shut down later", () => {
+  const found = forecastOfOne(pinnedVm("a"), RESTART, 4, { notBefore: time(60) });
+  expect(found.pods).toMatchObject([{ outcome: "ShutsDown" }]);
+  expect(found.verdict).toBe("WillSucceedWithShutdowns");
+});
+
+const UNJUDGED = { unchecked: ["hostPort"] };
+const elsewhere = launcher("a", { namespace: "other", uid: "pod-other", ...UNJUDGED });
+
+// prettier-ignore
+test.each([
+  ["in the same namespace",              [launcher("a"), launcher("b", UNJUDGED)], [pinnedVm("a"), pinnedVm("b")], ["ShutsDown Restart", "Blocked NotMigratable"]],
+  ["with the same name in another namespace", [elsewhere, launcher("a")], [{ ...pinnedVm("a"), namespace: "other", activePods: { "pod-other": NODE } }, pinnedVm("a")], ["Blocked NotMigratable", "ShutsDown Restart"]],
+])("whether a VM can restart depends on its own pod, not on the pod of another VM %s", (_, pods, vmis, outcomes) => {
+  const ne = started({ spec: { virtualMachines: { whenBlocked: "Restart" } } });
+  const vms = { "apps/a": {}, "apps/b": {}, "other/a": {} };
+  const { found } = forecastOf(facts({ pods, vmis }), nodeWorld({ ne, vms }));
+  expect(found.pods.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(outcomes);
+});
+
+test.each([
+  ["Evict", "WillBlock"],
+  ["Leave", "WillSucceed"],
+] as const)("with otherPods %s, the verdict for a node with a pod without a controller is %s", (otherPods, verdict) => {
+  const f = facts({ pods: [launcher("web"), plainPod("loner", { owners: [] })] });
+  expect(forecastOf(f, nodeWorld({ ne: asked({ spec: { otherPods } }) })).found.verdict).toBe(verdict);
 });
