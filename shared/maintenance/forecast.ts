@@ -91,7 +91,8 @@ function asAsked(pod: PodVerdict, view: VmView, refusal: Refusal | undefined, ar
   }
   if (view.way === undefined) return { ...pod, outcome: "ShutsDown" };
   const { remedy: _, ...rest } = pod;
-  return { ...rest, outcome: "ShutsDown", reason: view.way, message: ASKED[view.way] };
+  const delay = view.blocker?.reason === "NotBefore" ? `; ${view.blocker.message}` : "";
+  return { ...rest, outcome: "ShutsDown", reason: view.way, message: `${ASKED[view.way]}${delay}` };
 }
 
 function reasonOf(pod: PodVerdict, { blocker }: VmView) {

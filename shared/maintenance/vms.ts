@@ -173,7 +173,7 @@ function shutDown(vmi: VmiFacts, way: "Restart" | "ShutDown", blocker: NodeBlock
   const obstacle = way === "Restart" ? knownObstacle(vmi, w) : undefined;
   if (obstacle !== undefined) return withoutRoom(vmi, obstacle);
   const held = heldByOwner(vmi, w);
-  if (held !== undefined) return held;
+  if (held !== undefined) return { ...held, way };
   return { vmi, fate: "ShutsDown", way, blocker: { ...blocker, message: MESSAGES.shutsDown(blocker.message, way) } };
 }
 

@@ -202,7 +202,11 @@ test.each<readonly [what: string, vmi: VmiFacts, virtualMachines: object, gib: n
 
 test("in the forecast, a VM that its owner keeps for a time is shut down later", () => {
   const found = forecastOfOne(pinnedVm("a"), RESTART, 4, { notBefore: time(60) });
-  expect(found.pods).toMatchObject([{ outcome: "ShutsDown" }]);
+  expect(found.pods).toMatchObject([{ outcome: "ShutsDown", reason: "Restart" }]);
+  expect(found.pods[0]?.remedy).toBeUndefined();
+  expect(found.pods[0]?.message).toMatch(
+    /^cannot migrate: KubeVirt restarts it on another node, as requested; its owner wants it to stay until /u,
+  );
   expect(found.verdict).toBe("WillSucceedWithShutdowns");
 });
 

@@ -1,6 +1,7 @@
 /** Tests each rule for the next step of a NodeEvacuation. */
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../../shared/facts/facts.ts";
+import { ROOMY_NODES } from "../../../shared/facts/views.ts";
 import { ClusterError } from "../../../shared/kube/failures.ts";
 import { selectPodsOn } from "../../../shared/kube/selections.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
@@ -55,6 +56,7 @@ describe("a NodeEvacuation that has not started", () => {
     ["takes over the cordon of a withdrawn one",        { ne: asked(), node: OTHERS, rivals: [asked({ ...OTHER, status: { phase: "Withdrawn" } })] }, "Scheduled Cordon"],
     ["takes over the cordon of a deleted one",                  { ne: asked(), node: OTHERS },                                           "Scheduled Cordon"],
     ["starts with any verdict by default",               { ne: asked(), preflight: blocking },                                     "Evacuating"],
+    ["is Gone if its node is deleted between two reads",            { ne: asked(), preflight: facts({ pods: [], vmis: [] }), more: { [textOf({ kind: ROOMY_NODES, selection: {} })]: [] } }, "Gone"],
     ["is refused if the verdict is not good enough",                { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: blocking }, "Refused Uncordon"],
     ["starts if the verdict is good enough",                    { ne: asked({ spec: { startIf: "WillSucceed" } }), preflight: facts() },  "Evacuating"],
     ["is refused if the verdict is unknown",                      { ne: asked({ spec: { startIf: "WillSucceedWithShutdowns" } }), preflight: facts({ unread: ["x"] }) }, "Refused Uncordon"],
