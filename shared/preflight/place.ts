@@ -2,7 +2,7 @@
  * Places several pods one after another, each on the node that kube-scheduler would choose. If the order of the VMs is
  * unknown, the largest VM is placed first.
  */
-import { CREATED_BY_LABEL, MIGRATION_JOB_LABEL } from "../kube/names.ts";
+import { MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
@@ -176,10 +176,11 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
   return { isRepelled: repelling(pod, shyOf(pod, board), w.labelsOf), isUneven, volumes, ...(cpu && { cpu }) };
 }
 
-/** Returns pods that anti-affinity might separate from this pod. Leaves out launcher pods of the same VM. */
+/**
+ * Returns pods that anti-affinity might separate from this pod. For kube-scheduler, a VM's current pod is a pod like any
+ * other: an anti-affinity of the VM to its own labels keeps its target pod out of the whole domain, for example a zone.
+ */
 function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
-  const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];
-  const vm = labels[CREATED_BY_LABEL];
-  return vm === undefined ? present : present.filter((other) => other.labels[CREATED_BY_LABEL] !== vm);
+  return [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];
 }

@@ -6,7 +6,7 @@ import { ClusterError } from "../../../shared/kube/failures.ts";
 import { selectPodsOn } from "../../../shared/kube/selections.ts";
 import { isNewsOf } from "../../../shared/maintenance/world.ts";
 import { PREFLIGHT_PODS } from "../../../shared/preflight/views.ts";
-import { at, node, NODE, NOW, time } from "../../support/fixtures.ts";
+import { node, NODE, NOW, time } from "../../support/fixtures.ts";
 import { facts, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
 import {
   asked,

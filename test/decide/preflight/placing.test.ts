@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node, Pod } from "../../../infra/sandbox/index.ts";
 import { PersistentVolume } from "../../../shared/preflight/kinds.ts";
+import { CREATED_BY_LABEL } from "../../../shared/kube/names.ts";
 import { NodeWithResources } from "../../../shared/kube/schemas/scheduled-pod.ts";
 import { facts } from "../../support/preflight/fixtures.ts";
 import { placeAll } from "../../../shared/preflight/place.ts";
@@ -103,7 +104,9 @@ test("for any cluster, the scheduler can place a pod exactly if preflight places
     fc.property(anyDrain, ({ cluster, vms }) => {
       const nodes = nodesOf(cluster);
       const drained = nodeOf("drained", { zone: "1" }, { unschedulable: true, taints: [CORDONED] });
-      const moving = vms.map(({ spec, labels }, i) => podOf(`vm${i}`, spec, { labels, node: "drained" }));
+      const moving = vms.map(({ spec, labels }, i) => {
+        return podOf(`vm${i}`, spec, { labels: { ...labels, [CREATED_BY_LABEL]: `vm${i}` }, node: "drained" });
+      });
       const others = podsOf(cluster, nodes);
       const [node, ...otherNodes] = [drained, ...nodes].map((one) => NodeWithResources.parse(one));
       if (node === undefined) throw new Error("there is no node");
