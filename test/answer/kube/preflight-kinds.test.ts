@@ -66,6 +66,18 @@ test("a pod has the limits of all its containers, and overhead for limited resou
 });
 
 // prettier-ignore
+test.each<[string, metadata: object, spec: object, expected: object]>([
+  ["a host port, which is not judged",        {},   { containers: [{ resources: {} }, { resources: {}, ports: [{ containerPort: 1 }, { hostPort: 8080 }] }] }, { unchecked: ["hostPort"] }],
+  ["a port, which needs no judgement",        {},   { containers: [{ resources: {}, ports: [{ containerPort: 1 }] }] },             { unchecked: [] }],
+  ["resource claims, which are not judged",   {},   { resourceClaims: [{ name: "gpu" }] },                                          { unchecked: ["resourceClaims"] }],
+  ["an emptyDir",                             {},   { volumes: [{ name: "a", configMap: {} }, { name: "b", emptyDir: {} }] },       { localStorage: true }],
+  ["no emptyDir",                             {},   { volumes: [{ name: "a", configMap: {} }] },                                    { localStorage: false }],
+  ["the end of its deletion and finalizers",  { deletionTimestamp: "2026-01-01T00:00:30Z", finalizers: ["example.com/x"] }, {},     { goneBy: Date.parse("2026-01-01T00:00:30Z"), finalizers: ["example.com/x"] }],
+])("a pod is read with %s", (_, metadata, spec, expected) => {
+  expect(podOf(metadata, spec)).toMatchObject(expected);
+});
+
+// prettier-ignore
 test.each<[string, object, object]>([
   ["with a status",            { spec: { hard: { pods: "4", "requests.memory": "8Gi", "limits.cpu": "2" } }, status: { hard: { pods: "4", "requests.memory": "8Gi", "limits.cpu": "2" }, used: { pods: "1", "requests.memory": "1Gi", "limits.cpu": "500m" } } },
                          { hard: { pods: 4, "requests.memory": 8 * 1024 ** 3, "limits.cpu": 2000 }, used: { pods: 1, "requests.memory": 1024 ** 3, "limits.cpu": 500 }, scopes: [], counted: true }],

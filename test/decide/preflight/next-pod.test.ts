@@ -47,6 +47,8 @@ describe("a migration of a VM", () => {
     ["with host-model fits no node of another vendor",                   "host-model",       {},                 AMD,                           "cpu-vendor.node.kubevirt.io/Intel"],
     ["with host-model that has migrated keeps its first model",          "host-model",       { ...INTEL, ...can("Penryn") }, { ...INTEL, ...can("Penryn") }, ""],
     ["without a model requires only the vendor, as in KubeVirt",         undefined,          {},                 INTEL, ""],
+    ["with host-model requires the model, although its pod selects another KubeVirt label", "host-model", { "kubevirt.io/schedulable": "true" }, { ...INTEL, ...has("vmx"), "kubevirt.io/schedulable": "true" }, "cpu-model-migration.node.kubevirt.io/Skylake"],
+    ["with host-model requires no model if its pod selects a CPU feature, as in KubeVirt", "host-model", has("vmx"), { ...INTEL, ...has("vmx") }, ""],
   ])("%s", (_, ...[model, nodeSelector, labels, lacks]) => {
     const { verdict, pods } = preflight(world(model, nodeSelector, labels));
     expect({ verdict, message: pods[0]?.room?.message }).toEqual(
@@ -90,6 +92,9 @@ test.each<[string, own: Selector | undefined, verdict: string]>([
 test.each<[string, model: string, launcher: Selector, obstacle: string | undefined]>([
   ["ignores labels that the last migration of a host-model VM added", "host-model", { ...INTEL, ...can("Penryn") },  undefined],
   ["obeys a named model",                                             "Skylake",    label("cpu-model", "Skylake"),    "no other node has room for it: NodeAffinity"],
+  ["obeys a KubeVirt label that its current pod selects",             "host-passthrough", { "hyperv.node.kubevirt.io/vapic": "true" }, "no other node has room for it: NodeAffinity"],
+  ["obeys a CPU feature if the VM has no host-model",                 "host-passthrough", has("hle"),                       "no other node has room for it: NodeAffinity"],
+  ["ignores the CPU model of an older spec",                          "host-passthrough", label("cpu-model", "Penryn"),     undefined],
 ])("a restart %s", (_, model, selector, obstacle) => {
   const f = world(model, selector, AMD);
   expect(f.vmis.map((vmi) => restartObstacle(vmi, f, nodeWorld({ vms: { [keyOf(vmi)]: undefined } })))).toEqual([obstacle]);
@@ -139,6 +144,28 @@ describe("the next pod", () => {
     ["has an unknown memory overhead if the KubeVirt CR multiplies it",   { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 2.5 * GIB), settings: rendering({ overheadRatio: 2 }) },  "Unknown", "additionalGuestMemoryOverheadRatio of the KubeVirt CR"],
     ["fits with the largest memory overhead",                      { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 4 * GIB), settings: rendering({ overheadRatio: 2 }) },    "WillSucceed"],
     ["selects labels of the KubeVirt CR",          { node: to({}), settings: rendering({ nodeSelectors: POOL_A }) },                                                  "NoRoom"],
+    ["keeps the label kubevirt.io/schedulable that its current pod selects",  { pod: { placement: { nodeSelector: { "kubevirt.io/schedulable": "true" } } }, node: to({}) }, "NoRoom"],
+    ["keeps the label cpumanager that its current pod selects",               { pod: { placement: { nodeSelector: { cpumanager: "true" } } }, node: to({}) }, "NoRoom"],
+    ["keeps the architecture that its current pod selects",         { pod: { placement: { nodeSelector: { "kubernetes.io/arch": "arm64" } } }, node: to({ "kubernetes.io/arch": "amd64" }) }, "NoRoom"],
+    ["fits a node with its named CPU model",                 { vmi: { asks: asks({ cpuModel: "Skylake" }) }, node: to(label("cpu-model", "Skylake")) }, "WillSucceed"],
+    ["with host-passthrough fits a node with an obsolete host model", { node: to({ "node-labeller.kubevirt.io/obsolete-host-model": "true" }) }, "WillSucceed"],
+    ["fits no node with a CPU feature that the VMI forbids",      { vmi: { asks: asks({ forbiddenFeatures: ["hle"] }) }, node: to(has("hle")) }, "NoRoom"],
+    ["adds the CPUs that are being plugged in to its current pod's request",  { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 3000) }, "NoRoom"],
+    ["adds no more than the CPUs that are being plugged in",         { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 8 * GIB, 3300) }, "WillSucceed"],
+    ["requests dedicated CPUs without overcommit",                    { vmi: { asks: asks({ vcpus: 4, hasDedicatedCpus: true }), currentVcpus: 2 }, pod: { requests: { cpu: 2000, memory: 2 * GIB } }, node: to({}, 8 * GIB, 3000) }, "NoRoom"],
+    ["adds the memory that is being plugged in to its current pod's request", { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: GIB }, node: to({}, 3.5 * GIB) }, "NoRoom"],
+    ["adds the memory that is being plugged in to the memory that the VMI requests",                       { vmi: { asks: asks({ guestMemory: 3 * GIB, requestedMemory: 3 * GIB }), currentMemory: GIB }, node: to({}, 3.5 * GIB) }, "NoRoom"],
+    ["requests the guest's memory, although its current pod requests less", { vmi: { asks: asks({ guestMemory: 6 * GIB }) }, node: to({}, 4 * GIB) }, "NoRoom"],
+    ["requests its current pod's memory if the guest needs less",        { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 2 * GIB) }, "WillSucceed"],
+    ["requests 1/512 of the plugged memory as overhead",     { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB }, node: to({}, 3 * GIB + 2 * 1024 ** 2) }, "WillSucceed"],
+    ["requests 1/512 of the plugged memory as overhead, without room for it", { vmi: { asks: asks({ guestMemory: 3 * GIB }), currentMemory: 2 * GIB }, node: to({}, 3 * GIB + 2 * 1024 ** 2 - 1) }, "NoRoom"],
+    ["requests 8 MiB of overhead for each plugged CPU",      { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 2 * GIB + 176 * 1024 ** 2) }, "WillSucceed"],
+    ["requests 8 MiB of overhead for each plugged CPU, without room for it", { vmi: { asks: asks({ vcpus: 24 }), currentVcpus: 2 }, node: to({}, 2 * GIB + 176 * 1024 ** 2 - 1) }, "NoRoom"],
+    ["multiplies only the memory overhead of its current pod, not the guest's memory",      { vmi: { asks: asks({ guestMemory: GIB }) }, node: to({}, 3 * GIB), settings: rendering({ overheadRatio: 2 }) }, "WillSucceed"],
+    ["with hugepages requests no other memory for the guest", { vmi: { asks: asks({ guestMemory: 4 * GIB, hugepages: "1Gi" }) }, pod: { requests: { cpu: 1000, memory: GIB, "hugepages-1Gi": 4 * GIB } }, node: node("node02", { allocatable: { memory: 2 * GIB, "hugepages-1Gi": 4 * GIB } }) }, "WillSucceed"],
+    ["fits no node under memory pressure, before the taint is there", { node: { ...to({}), pressures: ["MemoryPressure"] } }, "NoRoom"],
+    ["keeps the tolerations that admission plugins have added",             { pod: { tolerations: [{ key: "node.kubernetes.io/memory-pressure", operator: "Exists", effect: "NoSchedule" }] }, node: { ...to({}), pressures: ["MemoryPressure"] } }, "WillSucceed"],
+    ["fits no node that is not ready, before the taint is there", { node: { ...to({}), ready: false } }, "NoRoom"],
   ])("of a migration %s", (_, given, verdict, field) => {
     const f = facts({
       node: node(NODE, { labels: SKYLAKE }),
@@ -164,6 +191,11 @@ describe("the next pod", () => {
     ["with an instance type during a memory hotplug cannot be judged",  { template: PLAIN, hasInstancetype: true },                           "spec.domain.memory (HotMemoryChange)", ["HotMemoryChange"]],
     ["from a template during a memory hotplug fits",        { template: asks({ guestMemory: 2 * GIB }) },                         undefined, ["HotMemoryChange"]],
     ["with an instance type that requires a restart cannot be judged", { template: PLAIN, hasInstancetype: true, restartRequired: true }, "spec.instancetype (RestartRequired)"],
+    ["with a CPU model that no node has does not fit",        { template: asks({ guestMemory: 2 * GIB, cpuModel: "Skylake" }) },      "NodeAffinity"],
+    ["with more CPUs than any node has does not fit",         { template: asks({ guestMemory: 2 * GIB, vcpus: 800 }) },               "Resources"],
+    ["with hugepages that no node has does not fit",          { template: asks({ guestMemory: 4 * GIB, hugepages: "1Gi" }) },         "Resources"],
+    ["with an instance type in a pool without nodes does not fit", { template: { ...PLAIN, nodeSelector: POOL_B }, hasInstancetype: true }, "NodeAffinity"],
+    ["with an instance type and an affinity that no node matches does not fit", { template: { ...PLAIN, ...ON_A }, hasInstancetype: true },  "NodeAffinity"],
   ])("of a restart %s", (...[, start, obstacle, hotplugs]) => {
     const vmi = vmiOf("a", { asks: asks({ guestMemory: 2 * GIB }), ...(hotplugs && { hotplugs }) });
     const f = facts({ pods: [launcher("a")], vmis: [vmi], otherNodes: [to({})] });
@@ -172,4 +204,11 @@ describe("the next pod", () => {
     expect(why ?? "").toContain(obstacle ?? "");
     expect(why === undefined).toBe(obstacle === undefined);
   });
+});
+
+test("a restart from a template without a CPU model has the VMI's model", () => {
+  const f = world("Skylake", label("cpu-model", "Skylake"), AMD);
+  const start = { template: PLAIN, hasInstancetype: false, restartRequired: false };
+  const w = nodeWorld({ vms: { "apps/a": { runStrategy: "Always", start } } });
+  expect(f.vmis.map((vmi) => restartObstacle(vmi, f, w))).toEqual(["no other node has room for it: NodeAffinity"]);
 });

@@ -77,6 +77,7 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["a pod whose CPU fits and whose memory does not, does not fit",                          requesting({ cpu: "1m", memory: "2" }),         small({ cpu: "5m", memory: "19" }),    []],
   ["a pod does not fit if it requests more of an extended resource than there is",               requesting({ [gpu]: "10" }),                    small(),                               []],
   ["a pod does not fit if the node lacks its extended resource",       requesting({ "example.com/other": "1" }),       small(),                               []],
+  ["a pod does not fit if the node no longer has its extended resource, although another pod there uses it", requesting({ "example.com/other": "1" }), small({ "example.com/other": "1" }), []],
   ["a pod does not fit if it requests more hugepages than remain",                          requesting({ "hugepages-2Mi": "2" }),           small({ "hugepages-2Mi": "4" }),       []],
   ["the overhead of a pod is added",                                        { ...requesting({ cpu: "1m" }), overhead: { cpu: "10m" } }, small(),                   []],
   ["a pod without requests does not fit beyond the maximum number of pods",                   {},                                             [[nodeOf("a", {}, {}, { pods: "1" })], [podOf("p", {}, { node: "a" })]], []],
@@ -100,6 +101,7 @@ const EXAMPLES: readonly (readonly [what: string, spec: Spec, where: readonly [r
   ["anti-affinity excludes the node of the other pod",                           apart(podTerm(S1)),                             [two, [s1("a")]],                      ["b", "c", "d"]],
   ["anti-affinity excludes the zone of the other pod, not a node without a zone", apart(podTerm(S1, zone)),                  [two, [s1("a")]],                      ["c", "d"]],
   ["anti-affinity ignores a pod of another namespace",                  apart(podTerm(S1)),                             [two, [s1("a", {}, { namespace: "ns" })]], ALL],
+  ["anti-affinity with a namespaceSelector includes other namespaces", apart(podTerm(S1, { namespaceSelector: {} })), [two, [s1("a", {}, { namespace: "ns" })]], ["b", "c", "d"]],
   ["the other pod's anti-affinity excludes its node",                  {},                                             [two, [s1("a", apart(podTerm({ app: "vm" }, zone)))]], ["c", "d"],   { labels: { app: "vm" } }],
 ];
 
