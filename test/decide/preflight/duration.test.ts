@@ -4,7 +4,7 @@
  */
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { durationOf } from "../../../shared/preflight/duration.ts";
+import { durationOf, sizeLine } from "../../../shared/preflight/duration.ts";
 import { preflight } from "../../../shared/preflight/verdict.ts";
 import { migration, settings } from "../../support/fixtures.ts";
 import { facts, GIB, launcher, vmiOf } from "../../support/preflight/fixtures.ts";
@@ -65,6 +65,18 @@ describe("with finished migrations, three waves take as long as", () => {
 test("a VM of unknown size counts as a VM of usual size", () => {
   const vmis = NAMES.map((name) => vmiOf(name, { guestMemory: 0 }));
   expect(many({ vmis, finished: [finished("other", 20)] })).toMatchObject({ seconds: { least: 42, most: 89 } });
+});
+
+type Seen = readonly (readonly [gib: number, seconds: number])[];
+
+// prettier-ignore
+test.each<[what: string, Seen, gib: number, seconds: number]>([
+  ["of one size, half of the time is constant",                    [[2, 20], [2, 20]],                  4, 30],
+  ["of which the larger took far longer, no time is constant",     [[2, 1], [2, 1], [2, 1], [10, 97]],  2, 12.5],
+  ["of which the larger took less time, the size does not matter", [[2, 100], [6, 20]],                 8, 60],
+])("after migrations of VMs %s: %j, so %d GiB take %d s", (_, seen, gib, seconds) => {
+  const all = seen.map(([memory, took], at) => ({ key: `${at}`, memory, seconds: took }));
+  expect(sizeLine(all)(gib)).toBeCloseTo(seconds);
 });
 
 const noise = fc.double({ min: 0.6, max: 1.6, noNaN: true });

@@ -1,6 +1,6 @@
 /** Tests the progress of a node's evacuation: the state, the order of the VMs, and the text about each VM. */
 import { expect, test } from "vitest";
-import { nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
+import { isBlocked, isInQueue, nodeProgress, rowOf, subjectsOf } from "../../../shared/preflight/progress.ts";
 import { endedEvacuation, evacuation, migration, PINNED, time, EXTERNAL, NODE } from "../../support/fixtures.ts";
 import { facts, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 
@@ -121,4 +121,25 @@ test.each(ROWS)("a VM %s: %s", (_, { vmi, migration: its, reason = "Pending" }, 
     }),
   );
   expect(subject && rowOf(subject)).toMatchObject({ key: "VM apps/web", isVm: true, mood, words });
+});
+
+test("the progress of a VM that a person migrates is shown without an Evacuation", () => {
+  const rows = [migration({ phase: "Running", targetNode: "node02" }), migration({ phase: "Pending" })].map((its) => {
+    const [subject] = subjectsOf(facts({ vmis: [vmiOf("web", MOVING)], migrations: [its] }));
+    return subject && rowOf(subject);
+  });
+  expect(rows.map((row) => row?.words)).toEqual(["moves to node02", "waits for KubeVirt to start its migration"]);
+  expect(rows.map((row) => row && isInQueue(row))).toEqual([false, true]);
+});
+
+// prettier-ignore
+test.each<[string, Tweak, Seen["migration"], isIt: boolean]>([
+  ["has no migration",                 {},                    undefined,                                            true],
+  ["is migrating",                     { isMigrating: true }, undefined,                                            false],
+  ["has a migration",                  {},                    {},                                                   false],
+  ["has a migration that cannot start", {},                   { blockedBy: { type: "migrationBlockedByBackup" } },  true],
+])("an External VM that %s counts as blocked: $3", (_, tweak, its, isIt) => {
+  const migrations = its === undefined ? [] : [migration(its)];
+  const [subject] = subjectsOf(facts({ vmis: [vmiOf("web", { ...EXTERNAL, ...tweak })], migrations }));
+  expect(subject && isBlocked(subject)).toBe(isIt);
 });

@@ -50,6 +50,7 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string, control
   ["of Rancher's that Harvester has raised for a migration might be raised", marked({ labels: RANCHERS, annotations: { [UID]: "{}" } }),                   limited,     "Unknown", "Harvester"],
   ["of Rancher's that Harvester has to skip blocks",                       marked({ labels: RANCHERS, annotations: SKIPS }),                             onHarvester, "WillBlock", ""],
   ["of Rancher's for pods, which Harvester does not raise, blocks",        marked({ labels: RANCHERS }, { pods: 1, "limits.memory": 3 * GIB }),          onHarvester, "WillBlock", ""],
+  ["of Rancher's for memory and pods, of which Harvester raises only memory, blocks", marked({ labels: RANCHERS }, { "limits.memory": 3 * GIB, pods: 1 }), onHarvester, "WillBlock", ""],
   ["of Rancher's without Harvester blocks",                                marked({ labels: RANCHERS }),                                                 limited,     "WillBlock", ""],
   ["of a person's on Harvester's nodes blocks",                            marked({}),                                                                   onHarvester, "WillBlock", ""],
   ["that Managed Tenant Quota has raised once might be raised",              marked({ managers: ["kubectl", "mtq-controller"] }),                          limited,     "Unknown", "managed-tenant-quota"],
@@ -81,12 +82,15 @@ test.each<[string, QuotaFacts, Partial<PreflightFacts>, verdict: string]>([
   ["a used-up quota while another VM moves is unknown",           FULL, { vmis: [vmiOf("web"), vmiOf("db", { isMigrating: true })] },               "Unknown"],
   ["a used-up quota while a VM of another node moves is unknown",                         FULL, { migratingElsewhere: [vmiOf("db", { isMigrating: true })] },               "Unknown"],
   ["a used-up quota while a VM of another namespace moves blocks", FULL, { migratingElsewhere: [vmiOf("db", { namespace: "other", isMigrating: true })] }, "WillBlock"],
+  ["a used-up quota blocks although a VM with the same name in another namespace has a target pod", FULL, { migrations: [migration({ namespace: "other", targetPod: "t" })] }, "WillBlock"],
+  ["a used-up quota while another VM has a target pod is unknown", FULL, { migrations: [migration({ vmiName: "db", targetPod: "t" })] }, "Unknown"],
+  ["a quota with CPU left but no pod left blocks", quota({ cpu: 8000, pods: 1 }, { cpu: 1000, pods: 1 }), {}, "WillBlock"],
   ["a used-up quota beside a VM that is shut down is unknown",    FULL, { pods: [launcher("web"), launcher("db")], vmis: [vmiOf("web"), vmiOf("db", { evictionStrategy: "None" })] }, "Unknown"],
   ["a used-up quota beside a pod that is evicted is unknown",     FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "ReplicaSet", name: "app", controller: true })] })] }, "Unknown"],
   ["a used-up quota beside a DaemonSet's pod blocks",         FULL, { pods: [launcher("web"), plainPod("app", { owners: [owner({ kind: "DaemonSet", name: "app", controller: true })] })] }, "WillBlock"],
   ["a used-up quota with an existing target pod allows",      FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ targetPod: "t" })] }, "WillSucceed"],
   ["a used-up quota whose refusal the migration has met blocks",   FULL, { vmis: [vmiOf("web", { evacuationNodeName: NODE })], migrations: [migration({ phase: "Pending", blockedBy: { type: "migrationRejectedByResourceQuota" } })] }, "WillBlock"],
-])("%s: $2", (_, one, more, verdict) => {
+])("%s", (_, one, more, verdict) => {
   const answer = preflight(facts({ quotas: [one], ...more }));
   expect(answer.verdict).toBe(verdict);
   if (verdict === "WillBlock") expect(answer.pods[0]).toMatchObject({ outcome: "Blocked", reason: "QuotaExceeded" });
@@ -113,6 +117,8 @@ const allowing = (disruptionsAllowed: number): readonly BudgetFacts[] => {
 const small = (memory: number) => [node("node02", { allocatable: { memory } })];
 const [ONE, TWO] = [2 * GIB, 4 * GIB];
 const bare = quorum("a", "b").map((pod) => ({ ...pod, owners: [] }));
+const ending = ["a", "b"].map((name) => launcher(name, { labels: { ...launcher(name).labels, app: "quorum" } }));
+const endingVmis = ["a", "b"].map((name) => vmiOf(name, { evictionStrategy: "None" }));
 const force = { force: true, deleteEmptyDirData: false };
 const apart = {
   topologyKey: "kubernetes.io/hostname",
@@ -129,6 +135,7 @@ test.each<[string, Partial<PreflightFacts>, verdict: string, stuck: number]>([
   ["with anti-affinity and a node too few",  { pods: quorum("a", "b").map((pod) => ({ ...pod, antiAffinity: [apart] })), budgets: allowing(1), otherPods: [neighbour("c", "node02", { labels: { app: "quorum" } })] }, "NoRoom", 1],
   ["of unready pods, whose evictions need no replacement",       { pods: quorum("a", "b").map((pod) => ({ ...pod, ready: false })), budgets: allowing(1), otherNodes: small(GIB) }, "WillSucceed", 0],
   ["of pods with requests that are not judged",       { pods: quorum("a", "b").map((pod) => ({ ...pod, unchecked: ["podAffinity"] })), budgets: allowing(1) }, "Unknown", 0],
+  ["of VMs whose guests are shut down, with room for no replacement", { pods: ending, vmis: endingVmis, budgets: allowing(1), otherNodes: small(GIB) }, "NoRoom", 1],
   ["of pods without a controller",         { pods: bare, budgets: allowing(1), flags: force },                                   "Unknown", 0],
 ])("a drain behind a budget, %s: $2", (_, more, verdict, stuck) => {
   const answer = preflight(facts({ vmis: [], ...more }));

@@ -37,6 +37,7 @@ const target = (tweak: object = {}) => {
 const FULL = { otherNodes: [node("node02", { allocatable: { memory: 2 * GIB } })] };
 const TWO_PODS = { activePods: { "pod-web": NODE, target: "node02" } };
 const JOB = migration({ ...OURS, uid: "job", phase: "Scheduling" });
+const OF_OTHERS = [migration({ vmiName: "db" }), migration({ namespace: "other" })];
 const about = (status: object) =>
   evacuation({
     spec: { vmiName: "web" },
@@ -71,6 +72,14 @@ test.each<[string, PreflightFacts, ...[NodeVerdict, PodOutcome, reason: string]]
   ["whose attempts have failed so far",                   vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "BackingOff", attempts: 2, message: "no room" })] }), "Unknown", "Moves", "EvacuationInProgress"],
   ["whose last evacuation was abandoned",                 vm({}, { evacuations: [about({ phase: "Abandoned", attempts: 5 })] }),              "Unknown",     "Moves",   "EvacuationTriggered"],
   ["that selects its own node's name",                   vm({ asks: { ...PLAIN, nodeSelector: { "kubernetes.io/hostname": NODE } } }),       "WillBlock",   "Blocked", "BoundToNode"],
+  ["whose pod is left over while other VMs migrate", vm({ nodeName: "node02" }, { migrations: OF_OTHERS }), "WillBlock", "Blocked", "LeftOver"],
+  ["whose migration to this node is not in the status of its VMI yet", vm({ nodeName: "node02" }, { migrations: [migration({ phase: "Scheduled" })] }), "WillSucceed", "Waits", "MigrationTarget"],
+  ["with another launcher pod left over long after its last move", vm({ ...TWO_PODS, movedAt: NOW.getTime() - 600_000 }, { otherPods: [target()] }), "WillBlock", "Blocked", "LeftOver"],
+  ["whose left-over launcher pod is gone, beside a pod of another owner", vm(TWO_PODS, { otherPods: [neighbour("app", "node02")] }), "WillSucceed", "Moves", "EvacuationTriggered"],
+  ["whose target pod has no node yet", vm({ evacuationNodeName: NODE }, { migrations: [...OF_OTHERS, JOB] }), "Unknown", "Moves", "EvacuationInProgress"],
+  ["whose migration cannot start now", vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "Migrating", reason: "NoRoom", message: "no node has room" })] }), "Unknown", "Moves", "EvacuationInProgress"],
+  ["whose migration waits in KubeVirt's queue", vm({ evacuationNodeName: NODE }, { evacuations: [about({ phase: "Migrating", reason: "Queued" })] }), "WillSucceed", "Moves", "EvacuationInProgress"],
+  ["whose target pod was created before migrations were switched off", vm(TWO_PODS, { otherPods: [target()], migrations: [JOB], settings: settings({ limits: { ...LIMITS, parallelMigrationsPerCluster: 0 } }) }), "WillSucceed", "Moves", "EvacuationTriggered"],
   ["behind a storage engine's budget that allows no eviction now",      engine(),                                                                           "Unknown",     "Waits",   "BudgetOfController"],
 ])("the forecast of a VM %s", (_, f, ...[verdict, outcome, reason]) => {
   const found = preflight(f);

@@ -1,7 +1,7 @@
 /** Tests the verdict of a drain and the outcome of each pod in typical situations. */
 import { describe, expect, test } from "vitest";
 import type { PreflightFacts, PreflightPod } from "../../../shared/preflight/facts.ts";
-import { preflight } from "../../../shared/preflight/verdict.ts";
+import { isInTheWay, preflight } from "../../../shared/preflight/verdict.ts";
 import { endedEvacuation, migration, NODE, owner, PINNED, POD_UID, time, NOW } from "../../support/fixtures.ts";
 import { facts, foreignBudget, GIB, launcher, node, plainPod, vmiOf } from "../../support/preflight/fixtures.ts";
 
@@ -14,6 +14,7 @@ const IF_POSSIBLE = { evictionStrategy: "LiveMigrateIfPossible" };
 const FULL = { otherNodes: [node("node02", { allocatable: { memory: GIB } })] };
 const MARKED = { evacuationNodeName: NODE };
 const BLOCKED_BY = { type: "migrationBlockedByBackup", message: "backup b1 runs" };
+const OF_OTHERS = { migrations: [migration({ vmiName: "db" }), migration({ namespace: "other" })] };
 const unhealthy = { ready: false };
 const met = { currentHealthy: 2, desiredHealthy: 2 };
 
@@ -44,6 +45,13 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   ["an ended launcher pod whose VMI is gone",                                 facts({ vmis: [], pods: [launcher("web", { phase: "Failed" })] }), "WillSucceed",       "Ended",     "PodCompleted"],
   ["a launcher pod whose VMI was recreated",                            vm({ uid: "newer" }),                                      "WillBlock",                "Blocked",   "Orphaned"],
   ["a launcher pod whose VMI was recreated with strategy None",                              vm({ uid: "newer", evictionStrategy: "None" }),            "WillSucceed",              "Ended",     "VmiGone"],
+  ["a VM that has the same name as a VM of another namespace", facts({ vmis: [vmiOf("web", { namespace: "other", uid: "vmi-other", evictionStrategy: "None" }), vmiOf("web")] }), "WillSucceed", "Moves", "EvacuationTriggered"],
+  ["a pinned VM that is marked while other VMs migrate", vm({ ...PINNED, ...MARKED }, OF_OTHERS), "WillBlock", "Blocked", "NotMigratable"],
+  ["a pinned VM with LiveMigrateIfPossible that is marked while other VMs migrate", vm({ ...PINNED, ...IF_POSSIBLE, ...MARKED }, OF_OTHERS), "WillSucceedWithShutdowns", "ShutsDown", "ShutdownByStrategy"],
+  ["a pinned VM with LiveMigrateIfPossible that is migrating", vm({ ...PINNED, ...IF_POSSIBLE, isMigrating: true }, { migrations: [migration()] }), "WillSucceed", "Waits", "Migrating"],
+  ["a launcher pod whose VMI is gone while other VMs migrate", facts({ vmis: [], ...OF_OTHERS }), "WillBlock", "Blocked", "Orphaned"],
+  ["a VM that is being deleted", vm({ deleting: true }), "WillSucceed", "Ended", "VmiDeleting"],
+  ["a VM that has finished", vm({ phase: "Succeeded" }), "WillSucceed", "Ended", "VmiFinal"],
   // Upstream: kubernetes/kubernetes staging/src/k8s.io/kubectl/pkg/drain/filters.go,
   // pkg/registry/core/pod/storage/eviction.go
   ["a pod of a ReplicaSet",                                plain({}),                                                 "WillSucceed",              "Evicted",   "NotAVirtualMachine"],
@@ -70,6 +78,20 @@ test.each<[string, PreflightFacts, verdict: string, outcome: string, reason: str
   const [pod] = answer.pods;
   expect(pod?.outcome === "Blocked").toBe(answer.verdict === "WillBlock");
   if (pod?.outcome === "Blocked") expect(pod.remedy).toMatch(/^(the VM's owner|the VM's external controller|the owner|the person)/);
+});
+
+// prettier-ignore
+test.each<[string, PreflightFacts, summary: string, counts: object, isNamed: boolean]>([
+  ["moves",                         vm({}),                           "will succeed: 1 VM moves, and no guest is shut down",   { Moves: 1 },      false],
+  ["waits for a backup",            vm({ backup: "b1" }),             "will succeed: 1 VM moves, and no guest is shut down",   { Waits: 1 },      false],
+  ["is shut down",                  vm({ evictionStrategy: "None" }), "will succeed: 0 VMs move, and 1 guest is shut down",    { ShutsDown: 1 },  true],
+  ["blocks the drain",              vm(PINNED),                       "will block: 1 pod cannot be evicted",                   { Blocked: 1 },    true],
+  ["has no room elsewhere",         vm({}, FULL),                     "will block: no other node has room for 1 of its VMs",   { Moves: 1 },      true],
+  ["moves, while a fact is unread", vm({}, { unread: ["x"] }),       "may succeed: no known fact blocks it, but Lifeboat could not check every fact", { Moves: 1 }, false],
+])("the summary and the counts of a drain whose VM %s", (...[, f, summary, counts, isNamed]) => {
+  const found = preflight(f);
+  expect(found).toMatchObject({ summary: `draining node01 ${summary}`, counts });
+  expect(found.pods.some(isInTheWay)).toBe(isNamed);
 });
 
 test("a VM whose last evacuation was abandoned waits until the back-off is over", () => {
