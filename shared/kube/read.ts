@@ -31,9 +31,14 @@ export function parseAnswer<S extends z.ZodMiniType>(
 
 const Named = z.lazy(() => z.object({ metadata: z.object({ name: z.string() }) }));
 
+/** The most characters of a field, and of a name: an API server accepts no longer names. */
+const LONGEST = 253;
+
 function issueOf(error: z.core.$ZodError): string {
   const [issue] = error.issues;
-  return issue === undefined ? "invalid" : `${issue.path.join(".") || "(root)"}: ${issue.message}`;
+  if (issue === undefined) return "invalid";
+  const field = issue.path.join(".").slice(0, LONGEST);
+  return `${field || "(root)"}: ${issue.message.slice(0, LONGEST)}`;
 }
 
 interface Sought<S extends z.ZodMiniType> {
@@ -119,7 +124,9 @@ const Identified = z.lazy(() =>
 
 function nameOf(item: unknown): string {
   const { namespace, name } = Identified.safeParse(item).data?.metadata ?? {};
-  return namespace === undefined ? (name ?? "an object without a name") : `${namespace}/${name}`;
+  if (name === undefined) return "an object without a name";
+  const said = name.slice(0, LONGEST);
+  return namespace === undefined ? said : `${namespace.slice(0, LONGEST)}/${said}`;
 }
 
 interface Pages {
