@@ -107,8 +107,9 @@ const ASKED = {
 } as const;
 
 function whyItStays({ fate, way, vmi, blocker }: VmView, { f, w }: Around) {
-  if (fate === "Goes" || blocker?.reason === "NotBefore") return undefined;
-  if (fate === "ShutsDown") return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
+  if (fate === "Goes") return undefined;
+  if (fate === "ShutsDown" || blocker?.reason === "NotBefore")
+    return way === "Restart" ? restartObstacle(vmi, f, w) : undefined;
   return blocker?.message ?? MESSAGES.isMoving;
 }
 

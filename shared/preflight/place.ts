@@ -2,7 +2,7 @@
  * Places several pods one after another, each on the node that kube-scheduler would choose. If the order of the VMs is
  * unknown, the largest VM is placed first.
  */
-import { MIGRATION_JOB_LABEL } from "../kube/names.ts";
+import { CREATED_BY_LABEL, MIGRATION_JOB_LABEL } from "../kube/names.ts";
 import { isFinal, isLauncher, keyOf, launcherOfHotplug, vmiNameOf } from "../kube/objects.ts";
 import type { VmiFacts } from "../kube/facts.ts";
 import type { Labels } from "../kube/scheduled-pod.ts";
@@ -179,8 +179,12 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
 /**
  * Returns pods that anti-affinity might separate from this pod. For kube-scheduler, a VM's current pod is a pod like any
  * other: an anti-affinity of the VM to its own labels keeps its target pod out of the whole domain, for example a zone.
+ * Leaves out other pods of the same VM, because they are gone before the VM moves again.
  */
-function shyOf({ antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
+function shyOf({ uid, antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));
-  return [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];
+  const present = [...new Set([...avoided, ...podsAmong(board, board.directory.avoiding(labels))])];
+  const vm = labels[CREATED_BY_LABEL];
+  const isAnothers = (other: NeighbourPod) => vm === undefined || other.labels[CREATED_BY_LABEL] !== vm;
+  return present.filter((other) => other.uid === uid || isAnothers(other));
 }

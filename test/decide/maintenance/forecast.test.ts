@@ -210,6 +210,12 @@ test("in the forecast, a VM that its owner keeps for a time is shut down later",
   expect(found.verdict).toBe("WillSucceedWithShutdowns");
 });
 
+test("in the forecast, a VM that its owner keeps for a time stays if it cannot restart elsewhere", () => {
+  const found = forecastOfOne({ ...pinnedVm("a"), hostDisk: "/data/a.img" }, RESTART, 4, { notBefore: time(60) });
+  expect(found.pods.map((one) => `${one.outcome} ${one.reason}`)).toEqual(["Blocked NotMigratable"]);
+  expect(found.verdict).toBe("WillBlock");
+});
+
 const UNJUDGED = { unchecked: ["hostPort"] };
 const elsewhere = launcher("a", { namespace: "other", uid: "pod-other", ...UNJUDGED });
 

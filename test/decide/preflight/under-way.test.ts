@@ -34,6 +34,12 @@ const target = (tweak: object = {}) => {
   const { requests, antiAffinity } = own;
   return neighbour("virt-launcher-web-target", "node02", { labels, requests, antiAffinity, uid: "target", ...tweak });
 };
+/** KubeVirt gives this term to every target pod of a migration. */
+const OFF_OWN_HOST = {
+  topologyKey: "kubernetes.io/hostname",
+  namespaces: [],
+  selector: { matchLabels: { "kubevirt.io/created-by": "vmi-web" }, matchExpressions: [] },
+};
 const FULL = { otherNodes: [node("node02", { allocatable: { memory: 2 * GIB } })] };
 const TWO_PODS = { activePods: { "pod-web": NODE, target: "node02" } };
 const JOB = migration({ ...OURS, uid: "job", phase: "Scheduling" });
@@ -63,6 +69,7 @@ test.each<[string, PreflightFacts, ...[NodeVerdict, PodOutcome, reason: string]]
   ["with another launcher pod, because it has just moved",                 vm({ ...TWO_PODS, movedAt: NOW.getTime() - 5000 }, { otherPods: [target()] }),      "WillSucceed", "Moves",   "EvacuationTriggered"],
   ["whose pod is left over: it runs elsewhere", vm({ nodeName: "node02" }),                                                        "WillBlock",   "Blocked", "LeftOver"],
   ["whose pod remains because it has just moved elsewhere",                          vm({ nodeName: "node02", movedAt: NOW.getTime() - 5000 }),                          "WillSucceed", "Waits",   "MigrationTarget"],
+  ["whose pod remains, and whose new pod has the anti-affinity of a migration", vm({ nodeName: "node02", movedAt: NOW.getTime() - 5000 }, { otherPods: [target({ antiAffinity: [OFF_OWN_HOST] })] }), "WillSucceed", "Waits", "MigrationTarget"],
   ["with KubeVirt's limit of 0 for the cluster",             facts({ settings: settings({ limits: { ...LIMITS, parallelMigrationsPerCluster: 0 } }) }),      "WillBlock", "Blocked", "MigrationsOff"],
   ["with KubeVirt's limit of 0 for a node",                                  facts({ settings: settings({ limits: { ...LIMITS, parallelOutboundMigrationsPerNode: 0 } }) }), "WillBlock", "Blocked", "MigrationsOff"],
   ["with a name longer than a label value",                        long(9),                                                                            "WillBlock",   "Blocked", "NameTooLong"],
