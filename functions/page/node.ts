@@ -134,7 +134,7 @@ async function readMaintenance(node: string, client: Client) {
   if (all === undefined) return { isRead: false, unread: "The node's maintenance could not be read." };
   const [first] = odd;
   const might = `${counted(odd.length, "NodeEvacuation")} could not be read, and might be for this node`;
-  const unread = first === undefined ? undefined : `${might}: Lifeboat cannot parse ${first}`;
+  const unread = first === undefined ? undefined : `${might}. Lifeboat cannot parse ${first}`;
   const maintenance = currentOf(all, node);
   const isCertain = first === undefined || (maintenance !== undefined && !hasEnded(maintenance));
   return { isRead: isCertain, maintenance, unread };

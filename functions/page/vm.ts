@@ -49,7 +49,7 @@ interface VmView {
   readonly pod?: PodFacts;
   readonly evacuations: readonly EvacuationFacts[];
   readonly migration?: MigrationFacts | undefined;
-  /** The kinds of which an object could not be read, with a reason. The reason is empty if the list could not be read. */
+  /** Each kind with an object that could not be read, and the reason. It is empty if the whole list could not be read. */
   readonly issues: ReadonlyMap<Unread, string>;
   readonly decision?: EvictionDecision;
   readonly settings: Settings;
@@ -63,7 +63,7 @@ const REQUEST = { username: "explain", cause: "ApiEviction" } as const;
 async function readVm(key: NamespacedName, target: Target): Promise<VmView> {
   const cluster = target.connect(READ_SECONDS);
   const issues = new Map<Unread, string>();
-  const noting = (kind: Unread) => (issue: string) => void issues.set(kind, `: Lifeboat cannot parse ${issue}`);
+  const noting = (kind: Unread) => (issue: string) => void issues.set(kind, `. Lifeboat cannot parse ${issue}`);
   const [vmi, evacuations, listed, { settings }] = await Promise.all([
     cluster.get("virtualmachineinstances", key),
     readEvacuationsOf(key, cluster, noting("evacuations")),

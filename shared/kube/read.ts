@@ -31,7 +31,7 @@ export function parseAnswer<S extends z.ZodMiniType>(
 
 const Named = z.lazy(() => z.object({ metadata: z.object({ name: z.string() }) }));
 
-/** The most characters of a field, and of a name: an API server accepts no longer names. */
+/** The maximum length of a name or a field in a text about an object. An API server accepts no longer names. */
 const LONGEST = 253;
 
 function issueOf(error: z.core.$ZodError): string {

@@ -177,9 +177,9 @@ function aroundOf(pod: PreflightPod, cpu: Around["cpu"], board: Board, w: Seen):
 }
 
 /**
- * Returns pods that anti-affinity might separate from this pod. For kube-scheduler, a VM's current pod is a pod like any
- * other: an anti-affinity of the VM to its own labels keeps its target pod out of the whole domain, for example a zone.
- * Leaves out other pods of the same VM, because they are gone before the VM moves again.
+ * Returns pods that anti-affinity might separate from this pod. The VM's current pod counts, as it does for
+ * kube-scheduler: it can keep the target pod out of a whole zone. Other pods of the same VM do not count, because they
+ * are gone before the VM moves again.
  */
 function shyOf({ uid, antiAffinity, labels }: PreflightPod, board: Board): readonly NeighbourPod[] {
   const avoided = antiAffinity.flatMap(({ selector }) => podsLike(board, selector));

@@ -85,10 +85,10 @@ describe("an object that cannot be parsed is named, and not taken for absent", (
     [CLUSTER, "nodes",                            "2 nodes could not be read. This page is incomplete. Lifeboat cannot parse node01: ",  "All is quiet"],
     [CLUSTER, "nodeevacuations",                  "1 NodeEvacuation could not be read. This page is incomplete. Lifeboat cannot parse kernel: ", "All is quiet"],
     [CLUSTER, "rollingmaintenances",              "1 RollingMaintenance could not be read. This page is incomplete. Lifeboat cannot parse weekend: ", "All is quiet"],
-    [NODE,    "nodeevacuations",                  "1 NodeEvacuation could not be read, and might be for this node: Lifeboat cannot parse kernel: ", "lifeboat drain"],
+    [NODE,    "nodeevacuations",                  "1 NodeEvacuation could not be read, and might be for this node. Lifeboat cannot parse kernel: ", "lifeboat drain"],
     [NODE,    "evacuations",                      "Lifeboat could not read every Evacuation of its VMs", "Nothing evacuates"],
-    [VM,      "evacuations",                      "The VM's evacuations could not be read: Lifeboat cannot parse apps/", "lifeboat evacuate"],
-    [VM,      "virtualmachineinstancemigrations", "The VM's migrations could not be read: Lifeboat cannot parse apps/",  "cannot say what an eviction"],
+    [VM,      "evacuations",                      "The VM's evacuations could not be read. Lifeboat cannot parse apps/", "lifeboat evacuate"],
+    [VM,      "virtualmachineinstancemigrations", "The VM's migrations could not be read. Lifeboat cannot parse apps/",  "cannot say what an eviction"],
   ])("%s with an unreadable object among the %s says: %s", async (...[path, resource, says, not]) => {
     expect((await pageWithout(path, "nothing")).text).not.toContain("could not be read");
     const { text } = await pageWithout(path, resource);
@@ -112,7 +112,7 @@ describe("an object that cannot be parsed is named, and not taken for absent", (
     "a VM that is off with unreadable %s",
     async (kind) => {
       const { code, text } = await pageWithout(VM, kind, { isOff: true });
-      expect([code, text]).toEqual([200, expect.stringContaining("could not be read: Lifeboat cannot parse apps/")]);
+      expect([code, text]).toEqual([200, expect.stringContaining("could not be read. Lifeboat cannot parse apps/")]);
     },
   );
 
