@@ -2,7 +2,6 @@
  * Tests the answer to a review when the reviews in progress have reached their maximum number or fill the memory for
  * reviews, and the answers after these reviews have ended.
  */
-import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { NOW, pod } from "../../support/fixtures.ts";
 import { podObject } from "../../support/cluster/pods-and-nodes.ts";
@@ -21,6 +20,8 @@ const TRY_AGAIN = "try again: Lifeboat has no memory for another review now: try
 let app: App;
 let gate: PromiseWithResolvers<void>;
 let waiting: Promise<Answer>[];
+/** The number of waiting reviews that have read their whole body and now read their pod. */
+let held: number;
 beforeEach(async () => {
   const annotations = { padding: "x".repeat(4 * MB) };
   const cluster = clusterWith({
@@ -29,8 +30,11 @@ beforeEach(async () => {
   });
   gate = Promise.withResolvers<void>();
   gate.promise.catch(() => undefined);
+  held = 0;
   app = openApp(cluster, async (_, request) => {
-    if (request?.name === "waiting") await gate.promise;
+    if (request?.name !== "waiting") return;
+    held += 1;
+    await gate.promise;
   });
   // The first review reads the settings, so later reviews do not read them.
   await app.evict(evictionReview({ request: { dryRun: true } }));
@@ -43,7 +47,7 @@ async function fill(count: number, bytes = 0): Promise<void> {
   const least = JSON.stringify(evictionReview({ request })).length;
   const padding = "x".repeat(Math.max(0, Math.floor(bytes / count) - least));
   waiting = Array.from({ length: count }, () => app.evict(evictionReview({ request: { ...request, padding } })));
-  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  await expect.poll(() => held, { interval: 1 }).toBe(count);
 }
 
 const drain = () => app.evict(evictionReview());
